@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -139,11 +140,21 @@ def _changes(figure: Figure, results: Results) -> int:
 
     A commit that is not in the history was rewritten since: the day of the figure takes its place.
     """
-    known = subprocess.run(
-        ["git", "merge-base", "--is-ancestor", figure.commit, "HEAD"], cwd=ROOT, stderr=subprocess.DEVNULL
-    )
-    since = [f"{figure.commit}..HEAD"] if known.returncode == 0 else [f"--since={figure.date} 23:59:59", "HEAD"]
-    return int(_git("rev-list", "--count", *since, "--", *results.paths))
+    since = f"{figure.commit}..HEAD" if _is_known(figure.commit) else f"--since={figure.date} 23:59:59"
+    return _count_commits(since, *results.paths)
+
+
+@cache
+def _is_known(commit: str) -> bool:
+    """Return whether a commit is in the history."""
+    asked = ["git", "merge-base", "--is-ancestor", commit, "HEAD"]
+    return subprocess.run(asked, cwd=ROOT, stderr=subprocess.DEVNULL).returncode == 0
+
+
+@cache
+def _count_commits(since: str, *paths: str) -> int:
+    """Return the number of commits that changed these paths. The figures of a run are asked about together."""
+    return int(_git("rev-list", "--count", since, "HEAD", "--", *paths))
 
 
 def _git(*arguments: str) -> str:

@@ -219,8 +219,11 @@ class PageSettled(Event):
     quality: float | None = Field(None, ge=0, le=1)
     """The quality of the page by its text and markup. None: not known."""
     crawl_id: str = ""
-    is_sign_in: bool = False
-    """The answer was a sign-in page in place of the page: the visit failed, and the last content stays."""
+    in_place: Annotated[Literal["sign_in", "refresh"], ReadAs("refresh")] | None = None
+    """The answer was a sign-in page, or a page that refreshes to another one, in place of the page: the visit failed,
+    and the last content stays."""
+    exhausting: bool = False
+    """The page was refused because it used up the time or memory of the process that reads it: its host waits."""
 
 
 class OriginChanged(Event):

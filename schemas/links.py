@@ -47,6 +47,8 @@ class LinkFound(Event):
     """True if the crawl may follow the link. The frontier decides whether, and when."""
     more: tuple[MoreLink, ...] = ()
     """Further links of the same page to the same host. `target_url` to `follow` above describe the first one."""
+    is_recorded: bool = False
+    """True if the edges are stored with the record of the linking page, and found there when the page is gone."""
     lost: bool = False
     """True if the page has these links no more. `generation` is the removal's, or the last one before the page was read
     without them: links that were found later stay."""

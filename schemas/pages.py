@@ -1,6 +1,6 @@
 """Events about the content of a page. They are keyed by page id."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 from uuid import UUID
 
 from pydantic import Field
@@ -44,6 +44,8 @@ class PageNormalized(PageEvent):
     """The quality of the page by its text and markup. None: not known."""
     seen_at: int | None = Field(None, ge=0)
     """Time when Riffle saw an imported page first, microseconds since 1970 UTC. None: at its generation."""
+    audience: str = ""
+    """The private sites whose keys find the page (`riffle sites`). Empty: everybody finds it."""
 
 
 class PageDeduplicated(PageEvent):
@@ -91,11 +93,22 @@ class PageChunked(PageEvent):
 
     statements_ref: str
     statements: int = Field(ge=0)
+    left_out: int = Field(0, ge=0)
+    """Number of statements that a very long page has beyond its bound, as far as they can be counted."""
+    made: dict[str, int] = Field(default_factory=dict)
+    """Version of each stage whose result is in it, by the name of the stage."""
     language: str = ""
     is_new: bool = False
     """As in PageDeduplicated: there are no former vectors of the page."""
     readable: float | None = Field(None, ge=0, le=1)
     """Share of its sentences that a reader can read. None: too few, or not known."""
+
+
+class ModelName(NamedTuple):
+    """An embedding model: vectors of two models can't be compared. Its graph has another name, which is a setting."""
+
+    name: str
+    version: str
 
 
 class PageEmbedded(PageEvent):
@@ -106,11 +119,19 @@ class PageEmbedded(PageEvent):
     statements_ref: str
     vectors_ref: str
     statements: int = Field(ge=0)
+    left_out: int = Field(0, ge=0)
+    """As in PageChunked."""
+    made: dict[str, int] = Field(default_factory=dict)
+    """As in PageChunked."""
     model: str
     model_version: str
     dimensions: int
     readable: float | None = Field(None, ge=0, le=1)
     """As in PageChunked."""
+
+    @property
+    def embedded_by(self) -> ModelName:
+        return ModelName(self.model, self.model_version)
 
 
 class PageIndexed(PageEvent):
@@ -121,6 +142,8 @@ class PageIndexed(PageEvent):
     title: str = ""
     language: str = ""
     statements: int = Field(ge=0)
+    left_out: int = Field(0, ge=0)
+    """As in PageChunked."""
     model: str
     model_version: str
     collection: str

@@ -87,6 +87,10 @@ class AllowedOrigins:
             return True
         return any(_matches(origin, *pattern) for pattern in self._suffixes)
 
+    def names_origin_of(self, url: str) -> bool:
+        """Return whether the operator named the URL's origin, or the same host without https."""
+        return self.allows(origin_of(self.place(url)))
+
     def place(self, url: str) -> str:
         """Return a public URL at the origin that the operator named for its host, if it named one without https."""
         if not self.names or not url.startswith("https://") or self.allows(origin_of(url)):

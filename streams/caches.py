@@ -78,12 +78,24 @@ class TimedCache(Generic[Key, Value]):
     the clock.
 
     An old value stays until it is replaced, so that it can be used while its store is down. With `kept_for`, it stays
-    for that time at most, and leaves the memory soon after it.
+    for that time at most, and leaves the memory soon after it. With `size_of`, all values have `max_size` together at
+    most, as in a `SizedCache`.
     """
 
-    def __init__(self, fresh_for: float, max_values: int, clock: Callable[[], float], *, kept_for: float = inf) -> None:
+    def __init__(
+        self,
+        fresh_for: float,
+        max_values: int,
+        clock: Callable[[], float],
+        *,
+        kept_for: float = inf,
+        max_size: float = inf,
+        size_of: Callable[[Value], int] = lambda _: 0,
+    ) -> None:
         self._fresh_for, self._kept_for, self._clock = fresh_for, kept_for, clock
-        self._values: RecentCache[Key, tuple[float, Value]] = RecentCache(max_values)
+        self._values: SizedCache[Key, tuple[float, Value]] = SizedCache(
+            max_size, lambda kept: size_of(kept[1]), max_values=max_values
+        )
         """Each value with the time when it was read."""
 
     def __len__(self) -> int:
@@ -92,6 +104,11 @@ class TimedCache(Generic[Key, Value]):
     def __iter__(self) -> Iterator[Key]:
         """Yield the keys, the least recently used first."""
         return iter(self._values)
+
+    @property
+    def size(self) -> int:
+        """The size of all values."""
+        return self._values.size
 
     def find(self, key: Key) -> Kept[Value] | None:
         """Return the value, also an old one; None if there is none."""
@@ -111,11 +128,16 @@ class TimedCache(Generic[Key, Value]):
         self._values.put(key, (now, value))
         old = takewhile(lambda kept: now - kept[1][0] > self._kept_for, self._values.items())
         for each in [each for each, _ in old]:
-            self._values.take(each)
+            self._values.drop(each)
+
+    def measure(self, key: Key) -> None:
+        """Measure a value that may have grown, if there is one. It is no fresher than before."""
+        if (kept := self._values.get(key)) is not None:
+            self._values.put(key, kept)
 
     def drop(self, key: Key) -> None:
         """Forget a value, if there is one."""
-        self._values.take(key)
+        self._values.drop(key)
 
 
 class SizedCache(Generic[Key, Value]):
@@ -125,7 +147,7 @@ class SizedCache(Generic[Key, Value]):
     value that has grown is put again.
     """
 
-    def __init__(self, max_size: int, size_of: Callable[[Value], int], *, max_values: int | None = None) -> None:
+    def __init__(self, max_size: float, size_of: Callable[[Value], int], *, max_values: int | None = None) -> None:
         self._max_size, self._size_of, self._max_values = max_size, size_of, max_values
         self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
         self.size = 0
@@ -136,6 +158,14 @@ class SizedCache(Generic[Key, Value]):
 
     def __contains__(self, key: Key) -> bool:
         return key in self._values
+
+    def __iter__(self) -> Iterator[Key]:
+        """Yield the keys, the least recently used first."""
+        return iter(self._values)
+
+    def items(self) -> Iterator[tuple[Key, Value]]:
+        """Yield all keys and values, the least recently used first."""
+        return ((key, value) for key, (value, _) in self._values.items())
 
     def get(self, key: Key) -> Value | None:
         """Return the value, or None."""

@@ -3,7 +3,7 @@
 Sources: the Encoding Standard, section 4.2 (labels), and the HTML Standard, section 13.2.3.2 (sniffing). If the bytes
 are not valid in the declared encoding but valid UTF-8, the page is UTF-8: pages that declare Latin-1 and are UTF-8
 outnumber the opposite. Without a declaration, or with a false declaration, encodings of other alphabets are detected,
-and the caller may choose the table of Latin letters. Browsers use the reader's language or the country of the site.
+unless the caller chooses one. Browsers use the reader's language or the country of the site.
 """
 
 import codecs
@@ -77,11 +77,11 @@ _MANY_LOST = 8
 """Minimum number of replaced characters that puts a declaration in doubt."""
 
 
-ChooseLatin = Callable[[bytes], str]
-"""Returns the codec of a text in Latin letters, by its first texts that aren't ASCII."""
+Choose = Callable[[bytes], str]
+"""Returns the codec of a text by its first texts that aren't ASCII; empty if it can't say."""
 
 
-def decode_utf8(content: bytes, content_type: str = "", choose: ChooseLatin | None = None) -> tuple[str, bytes]:
+def decode_utf8(content: bytes, content_type: str = "", choose: Choose | None = None) -> tuple[str, bytes]:
     """Return the page's text and its UTF-8 bytes (the page's own bytes if it is UTF-8)."""
     if not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not _is_ambiguous(
         content
@@ -94,10 +94,10 @@ def decode_utf8(content: bytes, content_type: str = "", choose: ChooseLatin | No
     return text, text.encode("utf-8", "replace")
 
 
-def decode(content: bytes, content_type: str = "", choose: ChooseLatin | None = None) -> str:
+def decode(content: bytes, content_type: str = "", choose: Choose | None = None) -> str:
     """Return the page's text. Invalid bytes become U+FFFD. Never raises.
 
-    `choose` is asked for the codec of a page in Latin letters that declares none.
+    `choose` is asked for the codec of a page that declares none.
     """
     for mark, codec in _BOMS:
         if content.startswith(mark):
@@ -113,18 +113,17 @@ def decode(content: bytes, content_type: str = "", choose: ChooseLatin | None = 
     return _decode_other(content, name, choose)
 
 
-def _decode_other(content: bytes, name: str, choose: ChooseLatin | None) -> str:
+def _decode_other(content: bytes, name: str, choose: Choose | None) -> str:
     """Decode a page that is not UTF-8, by its declaration or by detection."""
     if name.startswith("utf-16"):  # a false declaration: UTF-16 was detected before, by the bytes of markup
         name = declared_encoding(content)
+    sample = b"" if name else _sample(content)
+    if sample and choose and (chosen := choose(sample)):
+        return content.decode(chosen, "replace")
     text = content.decode(name or _DEFAULT, "replace")
     # Servers declare Latin-1 for pages in an unknown encoding.
-    if name in ("", _DEFAULT) or _is_broken(text):
-        sample = _sample(content)
-        if detected := _detect(sample):
-            return content.decode(detected, "replace")
-        if not name and choose and sample:
-            return content.decode(choose(sample), "replace")
+    if (name in ("", _DEFAULT) or _is_broken(text)) and (detected := _detect(sample or _sample(content))):
+        return content.decode(detected, "replace")
     return text
 
 
@@ -179,15 +178,22 @@ def load_codecs() -> None:
             codecs.lookup(module.name)
 
 
-def _detect(sample: bytes) -> str:
-    """Detect the encoding of a sample in another alphabet; empty if the bytes look like a Western text.
+def is_western(sample: bytes) -> bool:
+    """Return whether a sample has the bytes of a Western text, or too few others.
 
-    Letters beyond ASCII are alone or in pairs in Western languages, and in runs in all other languages. This is checked
-    first, because the detector confuses the two.
+    Letters beyond ASCII are alone or in pairs in Western languages, and in runs in all other languages.
     """
     runs = [len(run) for run in _BEYOND_ASCII.findall(sample)]
     in_long_runs = sum(length for length in runs if length >= _LONG_RUN_BYTES)
-    if sum(runs) < _MIN_SAMPLE_BYTES or 2 * in_long_runs < sum(runs):
+    return sum(runs) < _MIN_SAMPLE_BYTES or 2 * in_long_runs < sum(runs)
+
+
+def _detect(sample: bytes) -> str:
+    """Detect the encoding of a sample in another alphabet; empty if the bytes look like a Western text.
+
+    That is checked first, because the detector confuses the two.
+    """
+    if is_western(sample):
         return ""
     # Imported late: most processes need it for no page.
     from charset_normalizer import from_bytes

@@ -6,8 +6,10 @@ clients.
 
 import importlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import version
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 import typer
@@ -108,6 +110,15 @@ def commands_of(sections: Sections) -> dict[str, str]:
 COMMANDS = commands_of(SECTIONS)
 
 
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A command that is offered to a shell. It has the fields of Click's own class, which Typer keeps to itself."""
+
+    value: str
+    help: str
+    type: str = "plain"
+
+
 class LazyGroup(TyperGroup):
     """A group of commands that are imported on use.
 
@@ -130,6 +141,13 @@ class LazyGroup(TyperGroup):
         if args and args[0] not in known and not args[0].startswith("-"):
             ctx.fail(f"No such command {args[0]!r}.{suggest(args[0], known, self.list_command)}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Offer the commands without importing any: a shell asks at each press of the tab key."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        lines = chain.from_iterable(names.items() for names in self.sections.values())
+        return [Offered(name, line) for name, (_, line) in lines if name.startswith(incomplete)]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         # In sections, readable without colour, and without importing any command.

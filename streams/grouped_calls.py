@@ -141,6 +141,31 @@ class GroupedCalls(Generic[T]):
 Key = TypeVar("Key", bound=Hashable)
 
 
+class BegunRead(Generic[T]):
+    """A read that several tasks wait for."""
+
+    def __init__(self, task: asyncio.Task[T]) -> None:
+        self._task = task
+        task.add_done_callback(read_failure)
+
+    @property
+    def has_failed(self) -> bool:
+        return self._task.done() and (self._task.cancelled() or self._task.exception() is not None)
+
+    @property
+    def result(self) -> T | None:
+        """The value that was read; None if the read has not ended, or failed."""
+        return self._task.result() if self._task.done() and not self.has_failed else None
+
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """Call a function when the read has ended, also if nobody waits for it."""
+        self._task.add_done_callback(lambda _: call())
+
+    async def get(self) -> T:
+        """Return what was read. Raises what the read raises."""
+        return await asyncio.shield(self._task)
+
+
 class SharedReads(Generic[Key, T]):
     """Reads that tasks share which ask for the same within one turn of the event loop.
 
@@ -149,16 +174,19 @@ class SharedReads(Generic[Key, T]):
 
     def __init__(self, read: Callable[[Key], Awaitable[T]]) -> None:
         self._read = read
-        self._next: dict[Key, asyncio.Task[T]] = {}
+        self._next: dict[Key, BegunRead[T]] = {}
         """The reads that have not begun."""
 
     async def get(self, key: Key) -> T:
         """Read a value. Raises what the read raises."""
+        return await self.begin(key).get()
+
+    def begin(self, key: Key) -> BegunRead[T]:
+        """Return a read of a value that begins with the next turn."""
         read = self._next.get(key)
         if read is None:
-            read = self._next[key] = asyncio.create_task(self._read_next(key))
-            read.add_done_callback(read_failure)
-        return await asyncio.shield(read)
+            read = self._next[key] = BegunRead(asyncio.create_task(self._read_next(key)))
+        return read
 
     async def _read_next(self, key: Key) -> T:
         await asyncio.sleep(0)  # for further calls of this turn
@@ -184,3 +212,12 @@ def read_failure(call: asyncio.Future[Any]) -> None:
     """
     if not call.cancelled():
         call.exception()
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """Return whether the present task itself was cancelled, and not only something that it waited for.
+
+    What was cancelled from inside, as by a client that closes its connection, is a failure: nobody else handles it.
+    """
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0

@@ -71,6 +71,8 @@ class Stage:
     agent: str
     """`module:function` that builds the Agent from the settings and stores."""
     stores: tuple[Store, ...] = ("records",)
+    late: tuple[Store, ...] = ()
+    """The stores that the stage also works without, also named in `stores`. They are opened at their first use."""
     concurrency: int = 16
     """Maximum number of events in progress at once in one worker."""
     workers: int = 1
@@ -88,6 +90,9 @@ class Stage:
     """The inputs that a command may send ahead of all others, since a person waits for the outcome."""
     beside_journey: bool = False
     """True if no page waits for this stage on its way into the index."""
+    version: int = 0
+    """Version of what the stage makes of a page. Raise it with each change of the result: then `riffle up` and
+    `riffle doctor` say what to replay. 0: the index has nothing of the result."""
 
     @property
     def label(self) -> str:
@@ -158,6 +163,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.pages.agent:build",
         concurrency=8,
         order="subject",  # the key is the host: an import of one large site is parsed side by side
+        version=2,
     ),
     Stage(
         name="render",
@@ -174,6 +180,8 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageNormalized, PageRemoved),
         outputs=(PageDeduplicated, PageRemoved, PageSettled),
         agent="streams.dedup.agent:build",
+        stores=("records", "models"),  # the model's name says whether an unchanged page is indexed with this model
+        late=("models",),
         urgent=(PageRemoved,),
     ),
     Stage(
@@ -185,6 +193,7 @@ STAGES: tuple[Stage, ...] = (
         stores=("records", "models"),
         concurrency=4,
         order="subject",  # the key is the host, since the frontier reads these events, too
+        version=2,
     ),
     Stage(
         name="embed",
@@ -194,6 +203,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.vectors.embed_agent:build",
         stores=("records", "models"),
         concurrency=8,
+        version=1,
     ),
     Stage(
         name="index",
@@ -203,6 +213,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.vectors.index_agent:build",
         stores=("records", "vectors", "models"),
         concurrency=8,
+        version=2,
         urgent=(PageRemoved,),
     ),
     Stage(
@@ -277,6 +288,10 @@ minutes to remove the file. So no record is older than a day."""
 AUDIT_DAYS = 365
 """Retention of the actions of operators (days)."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
+
+
+VERSIONS = {stage.name: stage.version for stage in STAGES if stage.version}
+"""The version of what each stage makes, in the order of the journey."""
 
 
 def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tuple[Topic, ...]:

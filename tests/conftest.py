@@ -1,4 +1,5 @@
-"""The real servers for integration tests: started once for the run, on free ports, in a folder of their own.
+"""The real servers for integration tests: started once for the run, on free ports, in a folder of their own, and
+stopped behind the last test that uses them.
 
     pytestmark = pytest.mark.integration            # needs all of them
     pytestmark = pytest.mark.integration("kafka")   # needs only Kafka: quicker to run by itself
@@ -27,6 +28,9 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests.running_time import use_running_time
+
+# All that imports and the collection make stays. Python's collector of cycles would look at it for a fifth of the time.
+gc.disable()
 
 # Before the modules that keep a clock from `time` are imported.
 use_running_time()
@@ -69,13 +73,11 @@ TESTS = Path(__file__).parent
 WITHOUT_SERVERS = {"rules", "stages", "unit", "web_reports"}
 """Folders in which no test needs a server or a browser: `make test` doesn't look for such tests there."""
 
-# All that the collection makes stays. Python's collector of cycles would look at it for a fifth of the time.
-gc.disable()
-
 
 def pytest_collection_finish() -> None:
-    gc.enable()
+    # Exempt first: the collector would look at all of them as soon as it is on, for a second.
     exempt_loaded_objects(OBJECTS_WHILE_LOADING)
+    gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -183,6 +185,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 raise pytest.UsageError(f"{item.path} shares servers: write `{written}` there or in its conftest.py")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (servers_of(item.path) == str(item.path), item.path not in slow))
+    places: dict[str, int] = {}
+    for item in items:
+        places.setdefault(servers_of(item.path), len(places))
+    # What shares servers is together, so that none is started twice.
+    items.sort(key=lambda item: places[servers_of(item.path)])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Stop shared servers behind the last test that uses them: idle ones take CPU time until the run ends."""
+    yield
+    servers = servers_of(item.path)
+    if nextitem is None or servers not in SHARED_SERVERS or servers_of(nextitem.path) == servers:
+        return
+    for definition in item.session._fixturemanager.getfixturedefs(servers, item) or ():
+        definition.finish(item._request)  # type: ignore[attr-defined]  # pytest has no public name for it
 
 
 @pytest.fixture(scope="session")

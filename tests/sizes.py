@@ -1,7 +1,8 @@
 """The sizes of tests that are made large: a part of them by day, all of it at night (`make test FULL=1`).
 
 A test of linear time needs an input on which quadratic work can't end, and a law of `hypothesis` gets better with each
-example. Both find nearly all faults at a tenth of the size. A test with the mark `night` runs only at night.
+example. Both find nearly all faults at a tenth of the size. A test with the mark `night` runs only at night:
+`RIFFLE_TEST_FULL=1 .venv/bin/pytest --collect-only -q -m night` lists them.
 """
 
 import os

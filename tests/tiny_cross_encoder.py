@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from streams.settings import Settings
-from tests.onnx_bytes import FLOAT, INT64, attribute, field, node, number, tensor, text, value
+from triton_models.onnx_bytes import FLOAT, INT64, attribute, field, node, number, tensor, text, value
 
 WORDS = (
     "[PAD]",

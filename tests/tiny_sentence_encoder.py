@@ -13,7 +13,7 @@ import numpy as np
 
 from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
 from streams.settings import Settings
-from tests.onnx_bytes import FLOAT, INT64, field, node, number, tensor, text, value
+from triton_models.onnx_bytes import FLOAT, INT64, field, node, number, tensor, text, value
 
 NAME, MODEL = "two_languages", "tiny-two-languages"
 MEANINGS = (("cat", "gato"), ("sleeps", "duerme"), ("bread", "pan"), ("bakes", "hornea"), ("river", "río"))
@@ -21,7 +21,7 @@ MARKS = ("<s>", "<pad>", "</s>", "<unk>")
 DIMENSIONS = len(MEANINGS)
 
 
-def write_repository(folder: Path) -> Path:
+def write_repository(folder: Path, **changed: str) -> Path:
     """Write a repository with the model as the local one has its own, and with the local model of chains."""
     made = folder / LOCAL_REPOSITORY / NAME
     (made / VERSION).mkdir(parents=True)
@@ -30,7 +30,7 @@ def write_repository(folder: Path) -> Path:
     files = {"model": ("model.onnx", _model()), "tokenizer": ("tokenizer.json", json.dumps(_tokenizer()).encode())}
     parameters = {
         "model_name": MODEL, "model_version": "1", "runtime": "onnxruntime", "dimensions": str(DIMENSIONS),
-        "max_tokens": "32", "normalized": "true", "pooling": "mean",
+        "max_tokens": "32", "normalized": "true", "pooling": "mean", **changed,
     }  # fmt: skip
     for what, (name, content) in files.items():
         (made / VERSION / name).write_bytes(content)

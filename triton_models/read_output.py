@@ -10,10 +10,10 @@ The checksum is the same as in `seals.read_checksums`: the sum of id x (position
 
 from collections.abc import Iterator
 
-INT64 = 7
-"""The code of the type in ONNX."""
-INT_ATTRIBUTE = 2
-"""The code of an attribute with an integer."""
+import numpy as np
+
+from triton_models import onnx_bytes as onnx
+
 NAME = "read"
 IDS, MASK = "input_ids", "attention_mask"
 _CONSTANTS = {"read_0": 0, "read_1": 1, "read_31": 31}
@@ -34,60 +34,28 @@ def add_read_output_of_rows(model: bytes) -> bytes:
 def _extend(model: bytes, *, axis: int, masked: bool) -> bytes:
     if NAME.encode() + b"_positions" in model:
         return model
-    nodes = b"".join(_field(1, node) for node in _nodes(f"read_{axis}", axis, masked=masked))
-    constants = b"".join(_field(5, _scalar(name, value)) for name, value in _CONSTANTS.items())
-    constants += _field(5, _field(1, 1) + _scalar(_LAST, -1))  # one dimension of one number
-    return model + _field(7, nodes + constants + _field(12, _output(rows=bool(axis))))
+    nodes = b"".join(onnx.field(1, node) for node in _nodes(f"read_{axis}", axis, masked=masked))
+    constants = [onnx.tensor(name, np.array(value, np.int64)) for name, value in _CONSTANTS.items()]
+    constants.append(onnx.tensor(_LAST, np.array([-1], np.int64)))
+    output = onnx.value(NAME, onnx.INT64, ("batch", 1) if axis else (1,))
+    graph = nodes + b"".join(onnx.field(5, constant) for constant in constants) + onnx.field(12, output)
+    return model + onnx.field(7, graph)
 
 
 def _nodes(axis_name: str, axis: int, *, masked: bool) -> Iterator[bytes]:
     """Yield the operations. The sum of a row is the last one of its running sums: the operator for sums has another
     form since set 13, and running sums have one form."""
-    yield _node("Mul", (IDS, "read_0"), "read_zeros")
-    yield _node("Add", ("read_zeros", "read_1"), "read_ones")
-    yield _node("CumSum", ("read_ones", axis_name), "read_positions")
-    yield _node("Mul", ("read_positions", "read_31"), "read_scaled")
-    yield _node("Add", ("read_scaled", "read_1"), "read_weights")
+    yield _node("Mul", [IDS, "read_0"], "read_zeros")
+    yield _node("Add", ["read_zeros", "read_1"], "read_ones")
+    yield _node("CumSum", ["read_ones", axis_name], "read_positions")
+    yield _node("Mul", ["read_positions", "read_31"], "read_scaled")
+    yield _node("Add", ["read_scaled", "read_1"], "read_weights")
     if masked:
-        yield _node("Mul", (IDS, MASK), "read_ids")
-    yield _node("Mul", ("read_ids" if masked else IDS, "read_weights"), "read_products")
-    yield _node("CumSum", ("read_products", axis_name), "read_sums")
-    yield _node("Gather", ("read_sums", _LAST), NAME) + _field(5, _integer("axis", axis))
+        yield _node("Mul", [IDS, MASK], "read_ids")
+    yield _node("Mul", ["read_ids" if masked else IDS, "read_weights"], "read_products")
+    yield _node("CumSum", ["read_products", axis_name], "read_sums")
+    yield _node("Gather", ["read_sums", _LAST], NAME, onnx.attribute("axis", axis))
 
 
-def _node(operation: str, inputs: tuple[str, ...], output: str) -> bytes:
-    named = b"".join(_field(1, name.encode()) for name in inputs)
-    return named + _field(2, output.encode()) + _field(3, output.encode()) + _field(4, operation.encode())
-
-
-def _integer(name: str, value: int) -> bytes:
-    """Return an attribute with an integer (`name`, `i`, `type`)."""
-    return _field(1, name.encode()) + _field(3, value) + _field(20, INT_ATTRIBUTE)
-
-
-def _scalar(name: str, value: int) -> bytes:
-    """Return a tensor without dimensions (`data_type`, `name`, `raw_data`)."""
-    return _field(2, INT64) + _field(8, name.encode()) + _field(9, value.to_bytes(8, "little", signed=True))
-
-
-def _output(*, rows: bool) -> bytes:
-    """Return the description of the output, INT64: one number, or one of each row."""
-    row = _field(1, _field(2, b"batch")) if rows else b""
-    shape = row + _field(1, _field(1, 1))
-    return _field(1, NAME.encode()) + _field(2, _field(1, _field(1, INT64) + _field(2, shape)))
-
-
-def _field(number: int, value: int | bytes) -> bytes:
-    """Return a field: an integer, or a text, tensor or message with its length before it."""
-    if isinstance(value, int):
-        return _varint(number << 3) + _varint(value)
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    """Return a number in groups of seven bits, the lowest first."""
-    groups = []
-    while value > 0x7F:
-        groups.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*groups, value])
+def _node(operation: str, inputs: list[str], output: str, *attributes: bytes) -> bytes:
+    return onnx.node(operation, inputs, output, *attributes, name=output)

@@ -51,7 +51,7 @@ from streams.answers.confidence import (
 from streams.answers.evidence import Evidence, evidence_of
 from streams.commands.measure.answers import expected_calibration_error, reliability
 from streams.errors import InvalidQuery
-from streams.jsonl import read_objects
+from streams.lines.jsonl import read_objects
 from streams.local.demo import unpack
 from streams.models.protocols import ChainModel, Link
 from streams.pages.document.consent import Consent
@@ -60,6 +60,7 @@ from streams.search.query_language.matching import fold
 from streams.search.request import parse
 from streams.search.searcher import Searcher
 from streams.settings import Settings
+from streams.stores.protocols import FOR_EVERYBODY
 
 SEED = 54
 PENALTY = 1.0
@@ -189,7 +190,7 @@ def _has_one(evidence: Evidence, texts: Iterable[str]) -> bool:
 
 async def _find(searcher: Searcher, question: str) -> tuple[Evidence, ...]:
     try:
-        request = parse(question, options=searcher.options)
+        request = parse(question, options=searcher.options, visible=FOR_EVERYBODY)
     except InvalidQuery:
         return ()
     return tuple(evidence_of(await searcher.find(request, Deadline(60.0))))

@@ -25,6 +25,7 @@ from uuid import uuid4
 
 import psutil
 import typer
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from benchmarks.crawl.frontier import heap_rate
 from benchmarks.crawl.seeds import seeds_of_host
@@ -39,10 +40,12 @@ from streams.errors import UsageError
 from streams.local.ports import free_ports
 from streams.local.probing import listens
 from streams.local.server_set import running_servers
-from streams.runtime.lags.offsets import end_offsets
+from streams.runtime.connection import client_config
+from streams.runtime.lags.offsets import Place, end_offsets, find_places, list_offsets
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import Follower
+from streams.runtime.records import event_of
+from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.stores.cassandra.session import CassandraSession, connect
 from streams.topology import stage, topics_needed
@@ -158,17 +161,7 @@ def _environment(settings: Settings, home: Path, port: int) -> dict[str, str]:
 
 
 async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) -> dict[str, Any]:
-    crawl_id, fetched, failed, tries = uuid4().hex[:12], set[str](), set[str](), Counter[str]()
-
-    def note(event: PageFetched) -> None:
-        if event.outcome == "ok":
-            fetched.add(event.url)
-            return
-        tries[f"{event.outcome}: {event.error}"[:160]] += 1
-        if not event.retryable:
-            failed.add(event.url)
-
-    follower = await asyncio.to_thread(Follower, settings, (PageFetched,))
+    answers = Answers(settings)
     session = await connect(settings.cassandra)
     before = {name: usage(pid)[1] for name, pid in pids.items()}
     records, writes = _count_records(settings), await _count_writes(session)
@@ -178,23 +171,22 @@ async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) 
     err.print("Riffle ...", highlight=False)
     try:
         async with EventProducer(settings, "bench") as producer:
-            await producer.send_all(_seeds(urls, crawl_id))
-            while len(fetched) + len(failed) < len(urls):
-                for event in await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS))):
-                    if isinstance(event, PageFetched) and event.purpose == "page":
-                        note(event)
-                        last = time.monotonic()
+            await producer.send_all(_seeds(urls, uuid4().hex[:12]))
+            while len(answers.fetched) + len(answers.failed) < len(urls):
+                await asyncio.sleep(LOOK_SECONDS)
                 memory.append(proportional_memory(pids["worker"]))
+                if await asyncio.to_thread(answers.look, len(urls)):
+                    last = time.monotonic()
                 if time.monotonic() - last > IDLE_SECONDS:
-                    raise UsageError(f"{len(fetched)} of {len(urls)} pages, and none for {IDLE_SECONDS:g} s")
+                    raise UsageError(f"{len(answers.fetched)} of {len(urls)} pages, and none for {IDLE_SECONDS:g} s")
         seconds = last - began
         # The frontier writes rows of several pages together. A page is durable when its event is acknowledged.
         await asyncio.to_thread(_wait_until_acknowledged, settings)
         cpu = {name: usage(pid)[1] - before[name] for name, pid in pids.items()}
         return {
-            "pages": len(fetched),
-            "failed": sorted(failed)[:5],
-            "answers without a page": dict(tries.most_common(5)),
+            "pages": len(answers.fetched),
+            "failed": sorted(answers.failed)[:5],
+            "answers without a page": dict(answers.tries.most_common(5)),
             "seconds": seconds,
             "cpu_seconds": cpu,
             "kafka_records": _count_records(settings) - records,
@@ -203,8 +195,49 @@ async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) 
             "memory_bytes": max(memory, default=0),
         }
     finally:
-        follower.close()
         await session.close()
+
+
+class Answers:
+    """The answers of the crawl. They are read when there may be all, not one by one: nobody reads Scrapy's either."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.fetched, self.failed = set[str](), set[str]()
+        self.tries = Counter[str]()
+        self._settings = settings
+        self._admin = AdminClient(client_config(settings.kafka))
+        self._places = find_places(self._admin, [PageFetched.topic])
+        self._read_to = self._seen = self._ends()
+
+    def look(self, wanted: int) -> bool:
+        """Read the answers if there may be as many as are wanted. Return whether there are new ones."""
+        ends = self._ends()
+        is_new, self._seen = ends != self._seen, ends
+        missing = wanted - len(self.fetched) - len(self.failed)
+        if sum(ends.values()) - sum(self._read_to.values()) >= missing:
+            self._read(ends)
+        return is_new
+
+    def _ends(self) -> dict[Place, int]:
+        return list_offsets(self._admin, self._places, OffsetSpec.latest())
+
+    def _read(self, ends: dict[Place, int]) -> None:
+        starts = {number: offset for (_, number), offset in self._read_to.items()}
+        for record in read_topic(self._settings, PageFetched.topic, starts=starts):
+            event, _ = event_of([PageFetched], record)
+            if record.offset < ends[record.topic, record.partition] and isinstance(event, PageFetched):
+                self._note(event)
+        self._read_to = ends
+
+    def _note(self, event: PageFetched) -> None:
+        if event.purpose != "page":
+            return
+        if event.outcome == "ok":
+            self.fetched.add(event.url)
+            return
+        self.tries[f"{event.outcome}: {event.error}"[:160]] += 1
+        if not event.retryable:
+            self.failed.add(event.url)
 
 
 def _wait_until_acknowledged(settings: Settings) -> None:

@@ -29,7 +29,7 @@ from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
-from streams.stores.protocols import FrontierHost, FrontierUrl, QueueEntry
+from streams.stores.protocols import FrontierHost, FrontierUrl, HostRows, QueueEntry
 
 START = 1_800_000_000_000_000
 SECOND = 1_000_000
@@ -52,14 +52,15 @@ class GeneratedStore(MemoryFrontier):
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
         return [(name, START) for bucket in buckets for name in self._names.get(bucket, ())]
 
-    async def host(self, bucket: int, host: str) -> FrontierHost | None:
+    async def host(self, host: str) -> FrontierHost | None:
         if host in self._written:
             return self._written[host]
-        new = Host(bucket, host, robots=Robots("allowed", fetched_at=START))
+        new = Host(bucket_of(host), host, robots=Robots("allowed", fetched_at=START))
         return new.to_row(START, START)
 
-    async def put_host(self, host: FrontierHost) -> None:
-        self._written[host.host] = host
+    async def write(self, rows: HostRows) -> None:
+        if rows.state:
+            self._written[rows.host] = rows.state
 
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         first = 0 if after is None else after.position - START + 1
@@ -73,8 +74,9 @@ class GeneratedStore(MemoryFrontier):
             found.append(entry)
         return found
 
-    async def url(self, page_id: UUID) -> FrontierUrl | None:
-        return self._entries.pop(page_id, None)
+    async def urls(self, host: str, page_ids: Sequence[UUID], *, further: bool = True) -> dict[UUID, FrontierUrl]:
+        found = ((page_id, self._entries.pop(page_id, None)) for page_id in page_ids)
+        return {page_id: url for page_id, url in found if url}
 
 
 @command

@@ -45,7 +45,7 @@ from streams.settings import CassandraSettings, CrawlSettings, Settings
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.session import connect
 from streams.stores.host_buckets import bucket_of
-from streams.stores.protocols import FrontierUrl, QueueEntry
+from streams.stores.protocols import FrontierUrl, HostRows, QueueEntry
 
 LARGE = "large.example"
 HOSTS_AT_ONCE = 40
@@ -136,11 +136,8 @@ def _patient(settings: Settings) -> CassandraSettings:
 async def _load_host(store: CassandraFrontier, name: str, urls: int, rows: int, start: int) -> None:
     entries = [_entry(name, number, start) for number in range(urls)]
     waiting = [_row(name, number, entry) for number, entry in enumerate(entries[:rows])]
-    await asyncio.gather(
-        store.push(name, entries, start),
-        store.put_host(_host(name, start).to_row(start, start)),
-        store.put_urls(waiting),
-    )
+    state = _host(name, start).to_row(start, start)
+    await asyncio.gather(store.write(HostRows(name, state, waiting, entries, start)), store.put_due(state))
 
 
 async def _load_large(store: CassandraFrontier, completed: int, start: int) -> QueueEntry:
@@ -151,14 +148,16 @@ async def _load_large(store: CassandraFrontier, completed: int, start: int) -> Q
     entries = [_entry(LARGE, number, start) for number in range(completed + HEAD_ENTRIES)]
     batches = [entries[first : first + ENTRIES_AT_ONCE] for first in range(0, len(entries), ENTRIES_AT_ONCE)]
     for first in range(0, len(batches), HOSTS_AT_ONCE):
-        await asyncio.gather(*(store.push(LARGE, batch, start) for batch in batches[first : first + HOSTS_AT_ONCE]))
+        some = batches[first : first + HOSTS_AT_ONCE]
+        await asyncio.gather(*(store.write(HostRows(LARGE, entries=batch, at=start)) for batch in some))
     for taken in range(TRIM_ENTRIES, completed + 1, TRIM_ENTRIES):
         await store.trim(LARGE, entries[taken - 1], now_micros())
-    for number in range(completed, len(entries)):
-        await store.put_urls([_row(LARGE, number, entries[number])])
+    rows = [_row(LARGE, number, entries[number]) for number in range(completed, len(entries))]
     host = _host(LARGE, start)
     host.cursor, host.queued = entries[completed - 1], HEAD_ENTRIES
-    await store.put_host(host.to_row(start, start))
+    state = host.to_row(start, start)
+    await store.write(HostRows(LARGE, state, rows))
+    await store.put_due(state)
     return host.cursor
 
 
@@ -226,10 +225,10 @@ async def _read_hosts(store: CassandraFrontier, names: list[str]) -> list[float]
     times = []
     for name in names:
         begin = time.perf_counter()
-        row = await store.host(bucket_of(name), name)
+        row = await store.host(name)
         assert row, name
         head = await store.queued(name, Host.from_row(row).cursor, HEAD_ENTRIES)
-        assert await store.url(head[0].page_id), name
+        assert await store.urls(name, [head[0].page_id], further=False), name
         times.append(1_000 * (time.perf_counter() - begin))
     values = (statistics.median(times), percentile(times, 0.95), percentile(times, 0.99), max(times))
     return [round(value, 2) for value in values]

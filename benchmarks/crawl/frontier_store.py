@@ -4,10 +4,10 @@
 
 Cassandra is started for the run. One host gets N URLs in its queue, in batches as a page with many links makes them;
 all are taken, 64 at a time, and trimmed as the frontier does. The head of the queue is read at the beginning and
-at the end. Another host gets as many URLs that stay in its queue, and one bucket of a crawl as many states. Then URLs
-of many hosts are scheduled and answered by a frontier without Kafka, and another frontier is assigned many hosts (their
-rows, without queues, which no assignment reads). Cassandra is started again at last: that writes
-its memory to files, whose largest partitions it then names.
+at the end. Another host gets as many URLs that stay in its queue, with their rows, and one bucket of a crawl as many
+states. Then URLs of many hosts are scheduled and answered by a frontier without Kafka, and another frontier is assigned
+many hosts (their rows, without queues, which no assignment reads). Cassandra is started again at last: that writes its
+memory to files, whose largest partitions it then names.
 """
 
 import asyncio
@@ -39,7 +39,15 @@ from streams.stores.cassandra.session import CassandraSession, connect
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryHostLinks
 from streams.stores.opener import Stores
-from streams.stores.protocols import CrawlCounts, FrontierUrl, QueueEntry
+from streams.stores.protocols import (
+    FIRST_URLS,
+    CrawlCounts,
+    FrontierHost,
+    FrontierUrl,
+    HostRows,
+    QueueEntry,
+    further_part_of,
+)
 
 HOST, WAITING_HOST = "large.example", "waiting.example"
 BATCH, READS = 200, 500
@@ -94,7 +102,7 @@ async def _assign(store: CassandraFrontier, hosts: int) -> dict[str, Any]:
     for first in range(0, hosts, HOSTS_AT_ONCE):
         names = (f"waiting{number}.example" for number in range(first, min(first + HOSTS_AT_ONCE, hosts)))
         rows = (Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=now)) for name in names)
-        await asyncio.gather(*(store.put_host(row.to_row(now, now)) for row in rows))
+        await asyncio.gather(*(put_host(store, row.to_row(now, now)) for row in rows))
     written = time.perf_counter() - begin
     agent = new_agent(store, CrawlSettings())
 
@@ -142,16 +150,32 @@ async def _fill_and_empty(store: CassandraFrontier, urls: int) -> dict[str, Any]
     }
 
 
-async def _push(store: CassandraFrontier, host: str, urls: int, start: int) -> None:
+async def put_host(store: CassandraFrontier, host: FrontierHost) -> None:
+    """Write a host, and list it as due."""
+    await store.write(HostRows(host.host, host))
+    await store.put_due(host)
+
+
+async def _push(store: CassandraFrontier, host: str, urls: int, start: int, *, with_rows: bool = False) -> None:
     for first in range(0, urls, BATCH):
         entries = [_entry(start, number) for number in range(first, min(first + BATCH, urls))]
-        await store.push(host, entries, start)
+        rows = [_row(host, number, entry) for number, entry in enumerate(entries, first)] if with_rows else []
+        await store.write(HostRows(host, urls=rows, entries=entries, at=start))
+
+
+def _row(host: str, number: int, entry: QueueEntry) -> FrontierUrl:
+    """Return the row of a URL, about as large as the row of a page with a usual address."""
+    url = f"https://{host}/{number}/{'a-usual-title-of-a-page/':.24}"
+    part = 0 if number < FIRST_URLS else further_part_of(entry.page_id)
+    return FrontierUrl(
+        entry.page_id, url, host, "queued", at=1, position=entry.position, crawl_id="c", referrer=url, part=part
+    )
 
 
 async def _fill(store: CassandraFrontier, urls: int) -> dict[str, Any]:
     """Write a queue whose URLs wait, and the states of as many URLs in one bucket of a crawl."""
     start, begin = now_micros(), time.monotonic()
-    await _push(store, WAITING_HOST, urls, start)
+    await _push(store, WAITING_HOST, urls, start, with_rows=True)
     pushed = time.monotonic() - begin
     for first in range(0, urls, STATES_AT_ONCE):
         pages = [_entry(start, number).page_id for number in range(first, min(first + STATES_AT_ONCE, urls))]
@@ -208,13 +232,11 @@ async def _sustained(store: CassandraFrontier) -> dict[str, Any]:
 
 
 async def _add_host(store: CassandraFrontier, name: str, start: int) -> None:
-    entries = []
+    entries, rows = [], []
     for number in range(PER_HOST):
         url = f"https://{name}/{number}"
         entry = QueueEntry(start + number, page_id(url))
         entries.append(entry)
-        await store.put_urls(
-            [FrontierUrl(entry.page_id, url, name, "queued", at=1, position=entry.position, crawl_id="c")]
-        )
-    await store.push(name, entries, 1)
-    await store.put_host(Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=start)).to_row(start, start))
+        rows.append(FrontierUrl(entry.page_id, url, name, "queued", at=1, position=entry.position, crawl_id="c"))
+    await store.write(HostRows(name, urls=rows, entries=entries, at=1))
+    await put_host(store, Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=start)).to_row(start, start))

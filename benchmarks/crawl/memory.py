@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,7 +48,7 @@ from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks, MemoryPaceHolds
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord, StoredPart
-from streams.stores.protocols import CRAWL_BUCKETS
+from streams.stores.protocols import CRAWL_BUCKETS, LinkGroup
 from tests.hostile.servers import make_certificate
 
 DOMAINS = 50
@@ -70,11 +70,12 @@ class HostsThatEnd(MemoryFrontier):
     """A store in memory, from which finished hosts are removed: the measured process has only what it uses."""
 
     def forget(self, host: str, urls: list[str]) -> None:
-        self._hosts.pop((bucket_of(host), host), None)
+        self._hosts.pop(host, None)
+        self._due.pop((bucket_of(host), host), None)
         self._queues.pop(host, None)
         self._held.pop(host, None)
         for url in urls:
-            self._urls.pop(page_id(url), None)
+            self._urls.pop((host, page_id(url)), None)
 
     def forget_crawl(self, crawl_id: str) -> None:
         for bucket in range(CRAWL_BUCKETS):
@@ -90,7 +91,14 @@ class NoPages:
     async def get(self, page_id: UUID) -> PageRecord:
         return PageRecord()
 
-    async def put(self, page_id: UUID, part: StoredPart, at: int) -> None: ...
+    async def put(
+        self,
+        page_id: UUID,
+        part: StoredPart,
+        at: int,
+        contents: Mapping[str, bytes] | None = None,
+        links: Collection[LinkGroup] = (),
+    ) -> None: ...
 
 
 class NoHolds(MemoryPaceHolds):

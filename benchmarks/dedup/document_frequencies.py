@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.dedup.near_duplicates import read_pages
 from streams.dedup.fingerprinting import VERSION
 from streams.pages.text.tokens import words
-from streams.sketches.features import word_hashes
+from streams.sketches import word_hashes
 
 MIN_DOCUMENTS = 3
 """Minimum number of documents of a word in the file. Rarer words weigh nearly as much as unknown ones."""

@@ -22,6 +22,7 @@ from schemas.ids import event_id, page_id
 from streams.dedup.agent import DedupAgent
 from streams.dedup.fingerprinting import fingerprint
 from streams.dedup.sandbox_tasks import TASKS
+from streams.models.memory import MemoryEmbedder
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Delivery
@@ -32,7 +33,7 @@ from tests.inline_sandbox import InlineSandbox
 
 SIZES = (50, 500, 5_000)
 NOW = 1_700_000_000_000_000
-READS = ("get", "exact", "near", "similar", "look_up", "duplicates", "groups")
+READS = ("get", "get_with_record", "exact", "near", "similar", "look_up", "duplicates", "groups")
 
 
 class CountingFingerprints:
@@ -124,13 +125,15 @@ def _delivery(event: Any) -> Delivery:
 
 def in_memory(name: str = "memory") -> Run:
     """A run over memory stores."""
-    counting: Any = CountingFingerprints(MemoryFingerprints())
+    pages = MemoryPages()
+    counting: Any = CountingFingerprints(MemoryFingerprints(pages))
     stores = Stores(
         blobs=MemoryBlobs(),
-        pages=MemoryPages(),
+        pages=pages,
         ledger=MemoryLedger(),
         fingerprints=counting,
         frontier=MemoryFrontier(),
+        embedder=MemoryEmbedder(),
     )
     return Run(stores, lambda: counting.reads, name)
 
@@ -168,6 +171,7 @@ async def _over_cassandra(keyspace: str, sizes: list[int]) -> None:
         ledger=cassandra.CassandraLedger(session),
         fingerprints=cassandra.CassandraFingerprints(session),
         frontier=cassandra.CassandraFrontier(session),
+        embedder=MemoryEmbedder(),
     )
     try:
         for size in sizes:

@@ -21,7 +21,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from streams.errors import UsageError
-from streams.jsonl import read_rows
+from streams.lines.jsonl import read_rows
 from streams.models.protocols import Link
 from streams.statements.chaining import MAX_HOPS, chain_of
 from streams.statements.sentences.lengths import word_count

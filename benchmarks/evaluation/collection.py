@@ -16,7 +16,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from streams.errors import UsageError
-from streams.jsonl import read_lines, read_rows
+from streams.lines.jsonl import read_lines, read_rows
 from streams.pages.document.model import Block, Document
 from streams.pages.text.language import identify
 

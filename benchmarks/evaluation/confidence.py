@@ -3,7 +3,7 @@
 Over each collection of a folder 200 made nonsense queries and the collection's own queries are asked. An own query is
 answered if a relevant page is among its first ten results; it is lost if its results are then called the nearest only.
 The bound is also chosen on the other collections only, and judged on the one that had no part in the choice. The bound
-of a collection's own index is measured as a gateway does (`index_bound.py`). Further nonsense and forty queries of
+of a collection's own index is measured as a gateway does (`measuring.py`). Further nonsense and forty queries of
 senseless words have no part in any choice: a bound may suit only the words it saw.
 """
 
@@ -23,11 +23,13 @@ from streams.search.deadline import Deadline
 from streams.search.options import SearchOptions
 from streams.search.ranking.confidence import MAX_CONFIDENT, Confidence, model_bounds
 from streams.search.request import parse
-from streams.search.retrieval.index_bound import IndexBound
+from streams.search.retrieval.measuring import IndexBound
 from streams.search.retrieval.nonsense import make_nonsense, make_senseless
 from streams.search.searcher import Found, Searcher
+from streams.seen.stores import SeenStores
 from streams.settings import Settings
 from streams.stores.opener import Stores
+from streams.stores.protocols import FOR_EVERYBODY
 
 GRID = tuple(round(0.2 + 0.01 * step, 2) for step in range(100))
 MAX_LOST = 0.005
@@ -155,7 +157,7 @@ async def bound_over(stores: Stores, settings: Settings, model: str) -> float | 
         update={"min_confidence": None, "deadline_seconds": DEADLINE_SECONDS}
     )
     measured = IndexBound(
-        stores, options, on_failure=_ignore, clock=lambda: 0.0, pause=_go_on, site_of=lambda host: host
+        SeenStores(stores), options, on_failure=_ignore, clock=lambda: 0.0, pause=_go_on, site_of=lambda host: host
     )
     await measured.measure()
     return measured.of(model)
@@ -172,7 +174,7 @@ def _ignore(_store: str, _error: BaseException) -> None:
 async def _find(searcher: Searcher, text: str) -> Found | None:
     """Return the first page of results; None for a query that the gateway refuses."""
     try:
-        request = parse(text, options=searcher.options)
+        request = parse(text, options=searcher.options, visible=FOR_EVERYBODY)
     except InvalidQuery:
         return None
     return await searcher.find(request, Deadline(searcher.options.deadline_seconds))

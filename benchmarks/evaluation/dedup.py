@@ -18,9 +18,8 @@ from schemas.ids import page_id
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.dedup.grouping import SIMILARITY, Grouping, keys_of, no_links
 from streams.errors import Refused, UsageError
-from streams.jsonl import read_rows
-from streams.sketches.features import jaccard
-from streams.sketches.simhash import hamming
+from streams.lines.jsonl import read_rows
+from streams.sketches import hamming, jaccard
 from streams.stores.protocols import Fingerprint, Fingerprints
 
 MAX_DISTANCE = 3

@@ -3,8 +3,8 @@
 DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and `publish_date`,
 at the top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of their shingles; both
 are means over the pages with a main content. Titles, authors and dates are compared word by word, on the pages with one
-in their truth. Speed is pages per second of this process's CPU time: for Riffle the whole normalizer, with facts and
-links; for the others only the text.
+in their truth. Speed is pages per second of this process's CPU time, and milliseconds of a page by type: for Riffle the
+whole normalizer, with facts and links; for the others only the text. Models are loaded before.
 
 A truth with `names`, `values`, `code`, `language` and `source` says what is looked for on the page
 (`benchmarks/documents/looked_for.py`): `python -m benchmarks.documents.generators` makes such pages. Those shares
@@ -73,11 +73,12 @@ class Scores:
     given: set[str] = field(default_factory=set)
     """The names of the fields (title, author, published) that the extractor gives at all."""
     looked_for: LookedFor = field(default_factory=LookedFor)
-    cpu_seconds: float = 0.0
+    cpu_seconds: dict[str, list[float]] = field(default_factory=dict)
+    """The CPU time of each page, by type."""
     worst: tuple[float, str] = (2.0, "")
 
     def add(self, page: Page, found: Extracted, cpu_seconds: float) -> None:
-        self.cpu_seconds += cpu_seconds
+        self.cpu_seconds.setdefault(page.type, []).append(cpu_seconds)
         self.pages += 1
         if page.main_content or not page.wanted.source:
             self._add_words(page, words_of(found.text), words_of(page.main_content))
@@ -99,6 +100,7 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         everything = [score for scores in self.words.values() for score in scores]
+        taken = sum(map(sum, self.cpu_seconds.values()))
         return {
             "pages": self.pages,
             "word_f1": _mean(everything),
@@ -109,7 +111,10 @@ class Scores:
             "author_accuracy": self._accuracy("author"),
             "date_accuracy": self._accuracy("published"),
             "looked_for": self.looked_for.to_dict(),
-            "pages_per_cpu_second": round(self.pages / self.cpu_seconds, 1) if self.cpu_seconds else 0.0,
+            "pages_per_cpu_second": round(self.pages / taken, 1) if taken else 0.0,
+            "cpu_ms_by_type": {
+                kind: round(1_000 * sum(each) / len(each), 1) for kind, each in sorted(self.cpu_seconds.items())
+            },
             "worst_page": {"id": self.worst[1], "word_f1": round(self.worst[0], 4)},
         }
 
@@ -160,6 +165,8 @@ def render(results: dict[str, dict[str, Any]]) -> str:
     for label, name in (("title", "title_accuracy"), ("author", "author_accuracy"), ("date", "date_accuracy")):
         rows.append((f"{label} accuracy", [result[name] for result in results.values()]))
     rows.append(("pages per CPU second", [result["pages_per_cpu_second"] for result in results.values()]))
+    for kind in next(iter(results.values()))["cpu_ms_by_type"]:
+        rows.append((f"  ms of {kind}", [result["cpu_ms_by_type"][kind] for result in results.values()]))
     rows.append(("worst page", [result["worst_page"]["id"] for result in results.values()]))
     lines = [f"{'':22}" + "".join(f"{name:>18}" for name in results)]
     for label, values in rows:

@@ -16,7 +16,7 @@ from streams.statements.chaining import chain_input, make_statements
 from streams.statements.sandbox_tasks import decode_drafts, draft
 from streams.statements.statement import PageStatements, Statement
 from streams.stores.memory import MemoryIndex
-from streams.stores.protocols import Candidates, Filters, SparseVector
+from streams.stores.protocols import EVERYTHING, Candidates, Filters, SparseVector, Visible
 from streams.stores.vector_collection import ANY
 from streams.vectors.page_records import PageFacts
 from streams.vectors.points import decode_vectors, encode_vectors, points_of, texts_of
@@ -67,7 +67,7 @@ async def index_of(
     `qualities` has the quality of pages by URL; others have quality 1.
     """
     texts = [text for page in pages for text in texts_of(page)]
-    vectors = await embedder.embed(texts)
+    vectors = await embedder.embed(texts, "passage")
     # The vectors pass through Cassandra on their way, in half precision.
     vectors = decode_vectors(encode_vectors(_REFERENCE, vectors), _REFERENCE)
     index = MemoryIndex()
@@ -100,10 +100,13 @@ class RememberedLists:
         *,
         dense: Sequence[float] | None,
         sparse: SparseVector | None,
+        visible: Visible = EVERYTHING,
         filters: Filters = ANY,
         limit: int = 100,
     ) -> Candidates:
-        key = (None if dense is None else tuple(dense), sparse, filters, limit)
+        key = (None if dense is None else tuple(dense), sparse, visible, filters, limit)
         if key not in self._lists:
-            self._lists[key] = await self._index.candidates(dense=dense, sparse=sparse, filters=filters, limit=limit)
+            self._lists[key] = await self._index.candidates(
+                dense=dense, sparse=sparse, visible=visible, filters=filters, limit=limit
+            )
         return self._lists[key]

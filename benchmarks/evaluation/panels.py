@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from streams.errors import UsageError
-from streams.jsonl import read_objects
 from streams.knowledge.names import name_key
+from streams.lines.jsonl import read_objects
 
 MAX_EXAMPLES = 20
 Ask = Callable[[str], Mapping[str, Any] | None]

@@ -25,6 +25,7 @@ from streams.search.options import SearchOptions
 from streams.search.ranker import PASSES
 from streams.search.ranking.context import Pass
 from streams.search.searcher import Searcher
+from streams.seen.stores import SeenStores
 from streams.settings import Settings
 from streams.statements.statement import PageStatements
 from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex, MemoryPages
@@ -96,7 +97,7 @@ class Run:
         queries = [query.text for query in collection.queries]
         pages, index = await self.index(collection.name, collection.documents)
         rankings, times = await riffle_rankings(self.searcher(index), queries)
-        vectors = await self.embedder.embed(queries)
+        vectors = await self.embedder.embed(queries, "query")
         systems = {RIFFLE: rankings, **await list_rankings(index, queries, vectors)}
         if options.others:
             systems["bm25s"] = bm25s_rankings(documents, queries)
@@ -121,7 +122,7 @@ class Run:
         """Return the collection's figures, with and without each part of the ranking."""
         queries = [query.text for query in collection.queries]
         _, index = await self.index(collection.name, collection.documents)
-        lists = await list_rankings(index, queries, await self.embedder.embed(queries))
+        lists = await list_rankings(index, queries, await self.embedder.embed(queries, "query"))
         step, done, total = f"search {collection.name}", 0, 1 + sum(1 + len(part.strengths) for part in PARTS.values())
         remembered = RememberedLists(index)
 
@@ -174,7 +175,7 @@ class Run:
 def searcher_over(stores: Stores, settings: Settings, passes: Sequence[Pass] = PASSES, **changed: Any) -> Searcher:
     """Return a searcher with the options of the gateway's, but with time enough, and `changed` ones."""
     options = SearchOptions.of(settings).model_copy(update={"deadline_seconds": DEADLINE_SECONDS, **changed})
-    return Searcher(stores, options, on_failure=_raise, passes=passes)
+    return Searcher(SeenStores(stores), options, on_failure=_raise, passes=passes)
 
 
 def _figures(rankings: Sequence[Sequence[str]], queries: Sequence[Query]) -> dict[str, float]:

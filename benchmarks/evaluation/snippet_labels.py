@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.evaluation.snippet_rule import Snippet
 from benchmarks.labelling.snippets import LabelledSnippet, parse_snippet
 from streams.errors import UsageError
-from streams.jsonl import read_lines, read_rows
+from streams.lines.jsonl import read_lines, read_rows
 
 Labels = Mapping[str, bool | None]
 """The last label of each snippet, by its name."""

@@ -24,6 +24,7 @@ from streams.search.deadline import Deadline
 from streams.search.request import parse
 from streams.search.searcher import Found, Searcher
 from streams.settings import Settings
+from streams.stores.protocols import FOR_EVERYBODY
 
 QUERIES = 120
 SNIPPETS = 300
@@ -115,7 +116,9 @@ async def shown_snippets(searcher: Searcher, query: str) -> list[Snippet]:
 
 async def ask(searcher: Searcher, query: str) -> Found:
     """Return the first page of results of a query."""
-    return await searcher.find(parse(query, options=searcher.options), Deadline(searcher.options.deadline_seconds))
+    return await searcher.find(
+        parse(query, options=searcher.options, visible=FOR_EVERYBODY), Deadline(searcher.options.deadline_seconds)
+    )
 
 
 def snippets_of(query: str, found: Found) -> list[Snippet]:

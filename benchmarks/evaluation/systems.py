@@ -19,7 +19,7 @@ from streams.search.deadline import Deadline
 from streams.search.ranking.fusion import merge_lists
 from streams.search.request import parse
 from streams.search.searcher import Found, Searcher
-from streams.stores.protocols import SparseVector, VectorIndex
+from streams.stores.protocols import EVERYTHING, FOR_EVERYBODY, SparseVector, VectorIndex
 from streams.vectors.bm25 import query_vector
 
 DEPTH = 100
@@ -66,7 +66,8 @@ async def first_pages(searcher: Searcher, queries: Sequence[str]) -> list[Rankin
 
 
 async def _search(searcher: Searcher, query: str, per_page: int) -> Found:
-    request = replace(parse(query, options=searcher.options), per_page=per_page)  # more than a person may ask for
+    request = parse(query, options=searcher.options, visible=FOR_EVERYBODY)
+    request = replace(request, per_page=per_page)  # more than a person may ask for
     return await searcher.find(request, Deadline(searcher.options.deadline_seconds))
 
 
@@ -81,7 +82,7 @@ async def list_rankings(index: VectorIndex, queries: Sequence[str], vectors: Vec
 
 
 async def _documents(index: VectorIndex, dense: Sequence[float] | None, sparse: SparseVector | None) -> Ranking:
-    found = await index.candidates(dense=dense, sparse=sparse, limit=LIST_STATEMENTS)
+    found = await index.candidates(dense=dense, sparse=sparse, visible=EVERYTHING, limit=LIST_STATEMENTS)
     return [page.hits[0].payload.url for page in merge_lists(found)[:DEPTH]]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streams.models.protocols import Embedder, ModelInfo, Vectors
+from streams.models.protocols import Embedder, ModelInfo, TextRole, Vectors
 
 PART_TEXTS = 256
 """Maximum texts of one call of the model. After each part its vectors are stored, and progress is reported."""
@@ -39,24 +39,25 @@ class CachedEmbedder:
         self._folder = folder
         self._progress = progress
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
+    async def info(self, role: TextRole = "passage") -> ModelInfo:
         return await self._embedders[0].info()
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         info = await self.info()
-        keys = [blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts]
+        read = info.prefixed(texts, role)
+        keys = [blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in read]
         with closing(self._open(info)) as database:
             known = _read(database, keys)
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-            await self._add(database, missing, known)
+            await self._add(database, missing, known, role)
         if not texts:
             return np.empty((0, info.dimensions), np.float32)
         vectors: Vectors = np.stack([np.frombuffer(known[key], "<f2") for key in keys]).astype(np.float32)
         return vectors
 
-    async def _add(self, database: sqlite3.Connection, missing: dict[bytes, str], known: dict[bytes, bytes]) -> None:
+    async def _add(
+        self, database: sqlite3.Connection, missing: dict[bytes, str], known: dict[bytes, bytes], role: TextRole
+    ) -> None:
         """Embed the missing texts, part by part, texts of about the same length together."""
         waiting = sorted(missing.items(), key=lambda pair: len(pair[1]))
         parts = [waiting[start : start + PART_TEXTS] for start in range(0, len(waiting), PART_TEXTS)]
@@ -67,7 +68,7 @@ class CachedEmbedder:
             nonlocal done
             while parts:
                 part = parts.pop(0)
-                vectors = await embedder.embed([text for _, text in part], deadline_seconds=PART_SECONDS)
+                vectors = await embedder.embed([text for _, text in part], role, deadline_seconds=PART_SECONDS)
                 rows = [(key, row.astype("<f2").tobytes()) for (key, _), row in zip(part, vectors, strict=True)]
                 database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
                 database.commit()

@@ -313,7 +313,7 @@ async def _wrong_vectors(stores: Stores, collection: str, sample: Sequence[Entit
     """Return how many entities of the sample have a point with the vector of another text."""
     if not sample:
         return 0
-    made = await stores.embedder.embed([one.text_to_embed() for one in sample])
+    made = await stores.embedder.embed([one.text_to_embed() for one in sample], "passage")
     stored = await stores.entity_vectors.dense_vectors([point_id(one.entity_id) for one in sample], collection)
     if len(stored) != len(sample):
         return len(sample)

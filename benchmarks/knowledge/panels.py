@@ -39,6 +39,7 @@ from streams.knowledge.wikipedia.wikitext import cut_sentences
 from streams.models.opening import IN_PROCESS, open_models
 from streams.pages.text.tokens import words
 from streams.runtime.agent import Delivery
+from streams.seen.stores import SeenStores
 from streams.settings import Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.vectors.bm25 import FUNCTION_WORDS
@@ -176,7 +177,7 @@ async def run(
         stores = memory_stores()
         stores.embedder = models.embedder
         await prepare(stores, inside)
-        finder = Finder(stores)
+        finder = Finder(SeenStores(stores))
         lookups = []
         for number, one in enumerate(made):
             lookups.append(await finder.look_up(one.labelled.query))

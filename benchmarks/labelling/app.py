@@ -23,6 +23,7 @@ from streams.gateway.http.templates import Views, templates
 from streams.gateway.labs.routes import LabsCapacity
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen, server_config
+from streams.seen.stores import SeenStores
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -34,7 +35,7 @@ def add_labelling(app: FastAPI, context: GatewayContext, folder: Path) -> None:
     if str(TEMPLATES) not in loader.searchpath:
         loader.searchpath.append(str(TEMPLATES))
     views, capacity = Views(), LabsCapacity()
-    app.include_router(label_routes(context, views, capacity, Guard(context).sight_of_people, folder))
+    app.include_router(label_routes(context, views, capacity, Guard(context).visible_to_people, folder))
     app.include_router(snippet_routes(views, capacity, folder))
 
 
@@ -54,7 +55,7 @@ async def run(
     settings = load_settings(gateway={"port": port})
     listening = listen(settings.gateway)
     async with open_lazily(settings) as stores:
-        context = GatewayContext(settings, stores, Metrics(), lambda: datetime.now(UTC))
+        context = GatewayContext(settings, SeenStores(stores), Metrics(), lambda: datetime.now(UTC))
         app = create_app(settings, stores, publish=None, clock=context.clock)
         add_labelling(app, context, labels or settings.home / "labels")
         out.print(f"http://{settings.gateway.host}:{listening.getsockname()[1]}/labs/label", highlight=False)

@@ -14,7 +14,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from benchmarks.labelling.labelling import export_rows, next_task, select_valid
 from benchmarks.labelling.labels import LABELLER, Label, LabelsFull, LabelStore
-from streams.gateway.access.clients import Sight
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.gateway.http.requests import read_form, refuse_other_sites
@@ -23,6 +22,7 @@ from streams.gateway.labs.routes import LabsCapacity
 from streams.gateway.labs.statements_view import page_statements
 from streams.gateway.page.lookup import PageData, look_up
 from streams.statements.statement import PageStatements
+from streams.stores.protocols import Visible
 
 MAX_SKIPPED = 200
 """Maximum statements that a labeller passes over before the first of them is shown again."""
@@ -33,7 +33,7 @@ def label_routes(
     context: GatewayContext,
     views: Views,
     capacity: LabsCapacity,
-    sight_of: Callable[[], Awaitable[Sight]],
+    visible_to: Callable[[], Awaitable[Visible]],
     folder: Path,
 ) -> APIRouter:
     router, labels = APIRouter(include_in_schema=False), LabelStore(folder)
@@ -46,7 +46,7 @@ def label_routes(
         if not url or not LABELLER.fullmatch(labeller):
             return HTMLResponse(views.render("labs_label_start.html", request, subject=url, labeller=labeller))
         async with capacity.slot():
-            data = await look_up(context, url, await sight_of())
+            data = await look_up(context, url, await visible_to())
             page = await page_statements(context, data)
             made = next_task(page, await labels.of_page(data.page_id), labeller, frozenset(passed), statement)
             content = await asyncio.to_thread(
@@ -65,7 +65,7 @@ def label_routes(
     async def answer(request: Request) -> Response:
         refuse_other_sites(request)
         form = await read_form(request)
-        data = await look_up(context, form.get("url", ""), await sight_of())
+        data = await look_up(context, form.get("url", ""), await visible_to())
         page = await page_statements(context, data)
         skipped = await _carry_out(labels, data, page, form)
         return RedirectResponse(
@@ -74,7 +74,7 @@ def label_routes(
 
     @router.api_route("/labs/label/export", methods=["GET", "HEAD"])
     async def export(url: str = "") -> Response:
-        data = await look_up(context, url, await sight_of())
+        data = await look_up(context, url, await visible_to())
         async with capacity.slot():
             page = await page_statements(context, data)
             rows = list(export_rows(page, await labels.of_page(data.page_id)))

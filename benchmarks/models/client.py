@@ -115,13 +115,13 @@ def make_calls(
         queries = rotate([query_of(text) for text in texts.statements], number)
 
         async def search() -> int:
-            return len(await embedder.embed(queries(1), urgent=True))
+            return len(await embedder.embed(queries(1), "query"))
 
         return [search]
     statements = rotate(texts.statements, number)
 
     async def embed() -> int:
-        return len(await embedder.embed(statements(batch * IN_FLIGHT)))
+        return len(await embedder.embed(statements(batch * IN_FLIGHT), "passage"))
 
     return [embed] * CALLS_AT_ONCE
 

@@ -138,7 +138,7 @@ async def stage_alone(settings: Settings, pages: Sequence[PageStatements]) -> di
     async with open_stores(settings, ["models"]) as opened:
         stores = memory_stores()
         stores.embedder = opened.embedder
-        await opened.embedder.embed([text for page in pages[:4] for text in texts_of(page)][:128])  # warm up
+        await opened.embedder.embed([text for page in pages[:4] for text in texts_of(page)][:128], "passage")  # warm up
         first = await through_stage(settings, stores, pages)
         again = await through_stage(settings, stores, [changed(page) for page in pages], generation=2)
     return {"first_fetch": first, "fetched_again": again}

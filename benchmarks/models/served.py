@@ -170,8 +170,8 @@ async def compare(settings: Settings, asked: TritonSettings, texts: ModelTexts) 
         chosen = spread_by_length(texts.statements, COMPARED_TEXTS)
         embedder = TritonEmbedder(connection, asked)
         info = await embedder.info()
-        vectors = await embedder.embed(chosen)
-        reference = await embedder.embed(chosen, urgent=True, deadline_seconds=600)
+        vectors = await embedder.embed(chosen, "passage")
+        reference = await embedder.embed(chosen, "query", deadline_seconds=600)
         cosines = cosines_of(vectors, reference)
         found: dict[str, Any] = {
             "model": f"{info.name} {info.version}",

@@ -126,7 +126,7 @@ class TokenEncoder(SentenceEncoder):
 
     def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Return the tokens' vectors of each text, of unit length, without the marks at both ends."""
-        encodings = encode_all(self._tokenizer, texts)
+        encodings = encode_all(self._tokenizer, texts, self._prefixes)
         found: list[Floats] = [np.empty((0, self.dimensions), np.float32)] * len(texts)
         for length, batch in batches([len(encoding) for encoding in encodings]):
             hidden, mask = self.last_layer([encodings[index] for index in batch], length)

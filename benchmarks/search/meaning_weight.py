@@ -31,7 +31,7 @@ from streams.search.paging import FIRST_STATEMENTS
 from streams.search.ranking.fusion import merge_lists
 from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of
 from streams.settings import Settings
-from streams.stores.protocols import Candidates, VectorIndex
+from streams.stores.protocols import EVERYTHING, Candidates, VectorIndex
 from streams.vectors.bm25 import query_vector
 
 GRID = [round(0.05 * step, 2) for step in range(21)]
@@ -61,14 +61,14 @@ async def rows_of(folder: Path, settings: Settings, cache: Path) -> list[dict[st
 
 async def query_rows(index: VectorIndex, queries: Sequence[Query], embedder: Embedder) -> list[dict[str, Any]]:
     """The rows of these queries over an index."""
-    vectors = await embedder.embed([query.text for query in queries])
+    vectors = await embedder.embed([query.text for query in queries], "query")
     return [await _row(index, query, vector.tolist()) for query, vector in zip(queries, vectors, strict=True)]
 
 
 async def _row(index: VectorIndex, query: Query, vector: Sequence[float]) -> dict[str, Any]:
     """The features of a query, and nDCG@10 for each weight of the grid."""
     terms = query_vector(query.text)
-    found = await index.candidates(dense=vector, sparse=terms, limit=FIRST_STATEMENTS)
+    found = await index.candidates(dense=vector, sparse=terms, visible=EVERYTHING, limit=FIRST_STATEMENTS)
     features = features_of(query.text, terms, found)
     return {
         **{name: round(features[name], 4) for name in FEATURES},

@@ -54,7 +54,7 @@ from streams.search.ranking.word_coverage import PAGES, words_in, words_on
 from streams.search.request import parse
 from streams.search.retrieval.nonsense import all_nonsense, make_nonsense, make_senseless
 from streams.search.searcher import Searcher
-from streams.stores.protocols import PageHits
+from streams.stores.protocols import FOR_EVERYBODY, PageHits
 from streams.vectors.bm25 import FUNCTION_WORDS, statement_terms
 
 ROWS = 100
@@ -207,7 +207,7 @@ async def ask(searcher: Searcher, observer: Observer, query: str) -> tuple[Seen,
     """Return what a search saw, and the pages of its first results. None for a query that is refused or not judged."""
     observer.seen.clear()
     try:
-        request = parse(query, options=searcher.options)
+        request = parse(query, options=searcher.options, visible=FOR_EVERYBODY)
     except InvalidQuery:
         return None
     found = await searcher.find(request, Deadline(searcher.options.deadline_seconds))
@@ -222,7 +222,9 @@ async def measure(run: Run, name: str, collection: Collection, kinds: Mapping[st
     # With a bound of 0 nothing is left out.
     searcher = run.searcher(index, observer.passes(), min_confidence=0.0)
     model = (await run.embedder.info()).name
-    await run.embedder.embed([*(query.text for query in collection.queries), *chain.from_iterable(kinds.values())])
+    await run.embedder.embed(
+        [*(query.text for query in collection.queries), *chain.from_iterable(kinds.values())], "query"
+    )
     answered = []
     for query in collection.queries:
         found = await ask(searcher, observer, query.text)

@@ -98,7 +98,7 @@ async def fill(settings: Settings, stores: Stores, scratch: Path, count: int) ->
     with err.status("Cutting the bundled web into statements ..."):
         pages = statements_of(unpack(scratch / "web" / "demo"), ALL_PAGES)
     embedder = CachedEmbedder([stores.embedder], settings.home / "eval", progress("Embedding"))
-    vectors = await embedder.embed([text for page in pages for text in texts_of(page)])
+    vectors = await embedder.embed([text for page in pages for text in texts_of(page)], "passage")
     collection = await stores.vectors.ensure(await stores.embedder.info())
     number = 0
     with err.status("Filling"):

@@ -29,7 +29,7 @@ from streams.commands.console import AsJson, command, load_settings, out, print_
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.sending import Sender
 from streams.errors import StoreUnavailable, UsageError
-from streams.jsonl import read_lines
+from streams.lines.jsonl import read_lines
 from streams.local.home import running_state
 from streams.models.opening import run_in_process
 from streams.models.triton_connection import Busy, TritonConnection

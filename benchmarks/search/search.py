@@ -88,7 +88,7 @@ async def run(
         running = running.model_copy(update={"gateway": running.gateway.model_copy(update={"port": port})})
         async with open_stores(running, ["vectors", "models"]) as stores:
             embedder = CachedEmbedder([stores.embedder], settings.home / "eval", progress("Embedding"))
-            vectors = await embedder.embed([text for page in pages for text in texts_of(page)])
+            vectors = await embedder.embed([text for page in pages for text in texts_of(page)], "passage")
             filled = 0
             for count in sorted(statements or [10_000]):
                 filled = await fill(stores, pages, vectors, filled, count)

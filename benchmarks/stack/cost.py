@@ -192,8 +192,10 @@ def _operations(settings: Settings) -> dict[str, Counts]:
 
 def _blob_bytes(settings: Settings) -> int:
     """Bytes of all stored blobs."""
+    keyspace = settings.cassandra.keyspace
     with _session(settings) as session:
-        return sum(len(row[0]) for row in session.execute(f"SELECT content FROM {settings.cassandra.keyspace}.blobs"))
+        tables = [session.execute(f"SELECT content FROM {keyspace}.{name}") for name in ("blobs", "pages")]
+        return sum(len(content) for rows in tables for (content,) in rows if content)
 
 
 @contextmanager

@@ -192,9 +192,11 @@ async def ceiling(stores: Stores, chunked: list[str]) -> dict[str, Any]:
         if len(texts) >= CEILING_TEXTS:
             break
     texts = texts[:CEILING_TEXTS]
-    await stores.embedder.embed(texts[:1], deadline_seconds=600)  # a model in this process is loaded by the first call
+    await stores.embedder.embed(
+        texts[:1], "passage", deadline_seconds=600
+    )  # a model in this process is loaded by the first call
     started = time.monotonic()
-    await stores.embedder.embed(texts, deadline_seconds=600)
+    await stores.embedder.embed(texts, "passage", deadline_seconds=600)
     seconds = time.monotonic() - started
     return {"model_alone_statements_per_second": round(len(texts) / seconds, 1)}
 

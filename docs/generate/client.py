@@ -36,6 +36,7 @@ _ASYNC = (
     (r'"Riffle"', '"AsyncRiffle"'),
     (r"class Riffle:", "class AsyncRiffle:"),
     (r"httpx2\.Client", "httpx2.AsyncClient"),
+    (r"\bplain_client\b", "plain_async_client"),
     (r"\n    def (?!__init__)", "\n    async def "),
     (r"__enter__", "__aenter__"),
     (r"__exit__", "__aexit__"),

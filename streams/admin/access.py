@@ -39,6 +39,15 @@ class Operator:
         """Return whether a form with this token was sent from a page of this person."""
         return hmac.compare_digest(self.token.encode(), token.encode())
 
+    def sign(self, note: str) -> str:
+        """Return a note for the address of this person's next page, which shows no text that another wrote there."""
+        return f"{hmac.new(self.token.encode(), note.encode(), sha256).hexdigest()} {note}"
+
+    def read_note(self, signed: str) -> str:
+        """Return the note that `sign` signed, or an empty text."""
+        note = signed.partition(" ")[2]
+        return note if hmac.compare_digest(self.sign(note).encode(), signed.encode("utf-8", "replace")) else ""
+
 
 def read_operator(authorization: str, key: str) -> Operator | None:
     """Return the operator of a header `Authorization`, or None if the header is missing or its key is wrong."""
@@ -55,6 +64,8 @@ def read_operator(authorization: str, key: str) -> Operator | None:
 
 REFUSAL_SECONDS = 1.0
 """Time until a wrong key is answered (seconds), so that keys are not tried quickly."""
+MAX_REFUSALS = 20
+"""Maximum wrong keys that wait for their answer. While there are N, no key is looked at."""
 
 SignIn = Callable[[Request], Awaitable[Operator]]
 
@@ -62,12 +73,17 @@ SignIn = Callable[[Request], Awaitable[Operator]]
 def sign_in_with(key: str) -> SignIn:
     """Return a function that returns the operator of a request. It raises ProblemError for anybody else."""
 
+    refusals = asyncio.Semaphore(MAX_REFUSALS)
+
     async def operator_of(request: Request) -> Operator:
         given = request.headers.get("authorization", "")
+        if given and refusals.locked():
+            raise ProblemError(too_many_tries())
         if operator := read_operator(given, key):
             return operator
         if given:
-            await asyncio.sleep(REFUSAL_SECONDS)
+            async with refusals:
+                await asyncio.sleep(REFUSAL_SECONDS)
         raise ProblemError(unauthorized())
 
     return operator_of
@@ -79,6 +95,11 @@ def unauthorized() -> Problem:
         "It needs a name, and as the password RIFFLE_ADMIN__KEY, or what `riffle admin` has printed.",
         headers={"WWW-Authenticate": CHALLENGE},
     )
+
+
+def too_many_tries() -> Problem:
+    why = "Many wrong keys are tried at this moment."
+    return Problem("too-many-requests", why, "Try again in a few seconds.", headers={"Retry-After": "5"})
 
 
 def unavailable(error: RiffleError) -> Problem:

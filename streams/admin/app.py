@@ -62,6 +62,10 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     return app
 
 
+MAX_CONNECTIONS = 100
+"""Maximum connections at once: a few operators, and probes."""
+
+
 def now_utc() -> datetime:
     return datetime.now(UTC)
 
@@ -78,6 +82,8 @@ async def serve_admin(settings: Settings, key: str, host: str = HOST, port: int 
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
+            limit_concurrency=MAX_CONNECTIONS,
             http=LimitedProtocol,
             ws="none",
         )

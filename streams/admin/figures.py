@@ -259,6 +259,14 @@ def _body_bytes(record: PageRecord) -> int:
 
 
 def _newest(records: Sequence[PageRecord]) -> datetime | None:
-    """Return the newest fetch of a searchable page in the sample."""
-    found = [record.indexed.generation for record in records if record.indexed.generation > 0]
+    """Return the newest fetch of a searchable page in the sample. A fetch that found the page unchanged counts, too."""
+    found = [
+        _content_seen(record) for record in records if record.indexed.generation > max(record.removed.generation, 0)
+    ]
     return utc_from_micros(max(found)) if found else None
+
+
+def _content_seen(record: PageRecord) -> int:
+    """Return the last fetch that found the page's content; the index has the fetch that brought it."""
+    has_content = record.fetched.outcome in ("ok", "not_modified")
+    return max(record.indexed.generation, record.fetched.generation if has_content else 0)

@@ -35,7 +35,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
     def show(
         template: str, request: Request, operator: Operator, *, status: int = 200, retry_after: int = 0, **values: Any
     ) -> Response:
-        note = request.query_params.get("note", "")[:MAX_MESSAGE_CHARS]
+        note = operator.read_note(request.query_params.get("note", ""))
         content = views.render(template, request, operator=operator, now=reader.now(), **{"message": note, **values})
         headers = {**_NO_STORE, **({"Retry-After": str(retry_after)} if retry_after else {})}
         return HTMLResponse(content, status_code=status, headers=headers)
@@ -114,13 +114,14 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
             raise ProblemError(unavailable(error)) from error
         except RiffleError as error:
             raise ProblemError(impossible(error)) from error
+        note = operator.sign(outcome[:MAX_MESSAGE_CHARS])
         match form.get("back"):
             case "host":
-                back = address("/admin/host", name=form.get("host", ""), note=outcome)
+                back = address("/admin/host", name=form.get("host", ""), note=note)
             case "letters":
-                back = address("/admin/letters", stage=form.get("stage", ""), error=form.get("error", ""), note=outcome)
+                back = address("/admin/letters", stage=form.get("stage", ""), error=form.get("error", ""), note=note)
             case _:
-                back = address("/admin", note=outcome)
+                back = address("/admin", note=note)
         return RedirectResponse(back, 303)
 
     return router

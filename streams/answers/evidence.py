@@ -57,7 +57,7 @@ def evidence_of(found: Found, pages: int = MAX_PAGES) -> list[Evidence]:
 def _of_page(found: Found, page: PageHits, rank: int) -> Iterator[Evidence]:
     record = found.facts.get(page.page_id)
     for hit in page.hits:
-        if hit.payload.text.strip() and len(hit.payload.text) <= MAX_CHARS:
+        if _may_be_quoted(hit):
             yield _evidence(hit, page, rank, consent_of(record), found.trace.similarities.get(hit.id, 0.0))
 
 
@@ -88,9 +88,14 @@ def evidence_of_page(hits: Iterable[Hit], record: Normalized | None) -> list[Evi
     found = [
         _evidence(hit, PageHits(hit.payload.page_id, (hit,), 0.0), 0, consent_of(record), 0.0)
         for hit in sorted(hits, key=lambda hit: hit.payload.ordinal)
-        if hit.payload.text.strip() and len(hit.payload.text) <= MAX_CHARS
+        if _may_be_quoted(hit)
     ]
     return [each for each in found if reads_alone(each.text, each.kind, each.context)] or found
+
+
+def _may_be_quoted(hit: Hit) -> bool:
+    payload = hit.payload
+    return bool(payload.text.strip()) and len(payload.text) <= MAX_CHARS and not payload.doubtful
 
 
 def _day(generation: int) -> str:

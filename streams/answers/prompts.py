@@ -85,9 +85,10 @@ def text_cache() -> SizedCache[bytes, str]:
     return SizedCache(MAX_CHARS, len, max_values=MAX_TEXTS)
 
 
-def key_of(model: str, messages: Sequence[Message]) -> bytes:
+def key_of(model: str, messages: Sequence[Message], audiences: Sequence[str]) -> bytes:
+    """Return the key of a text in the cache: each reader's private audiences have texts of their own."""
     digest = blake2b(digest_size=32)
-    for part in (model, *(part for each in messages for part in (each.role, each.content))):
+    for part in (model, json.dumps(audiences), *(part for each in messages for part in (each.role, each.content))):
         content = part.encode("utf-8", "replace")
         digest.update(len(content).to_bytes(8, "big") + content)
     return digest.digest()

@@ -13,7 +13,7 @@ from streams.pages.document.consent import consent_of
 from streams.search.deadline import Deadline
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
-from streams.stores.opener import Stores
+from streams.seen.stores import SeenStores
 
 SURROUNDED = ("row", "item", "link")
 """Kinds of statements that are shown with the table or list around them."""
@@ -27,7 +27,7 @@ class StatementAnswers:
 
     name = "answer"
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: SeenStores) -> None:
         self._stores = stores
         self._parameters = parameters()
 
@@ -61,7 +61,8 @@ class StatementAnswers:
         if consent_of(record).max_snippet is not None:  # only the statement itself was compared with the limit
             return answer
         try:
-            content = await self._stores.blobs.get(record.document_ref)
+            visible = found.request.visible
+            content = await self._stores.content(record, record.document_ref, visible=visible)
             document = await asyncio.to_thread(decode_document, content)
             around = await asyncio.to_thread(surroundings_of, document, answer.text, answer.kind)
         except RiffleError:

@@ -55,6 +55,8 @@ class WriterOptions:
 class Outcome:
     """The outcome of an answer, once all of its sentences are there."""
 
+    audiences: tuple[str, ...]
+    """The private audiences of the reader: only they get cached texts of theirs, and learn that one is cached."""
     status: Status = "answered"
     refusal: Refusal = ""
     asked: int = 0
@@ -243,7 +245,7 @@ class Writer:
 
     async def _text(self, messages: Sequence[Message], outcome: Outcome, ending: Ending) -> AsyncIterator[str]:
         """Yield the pieces of the model's text, from the cache if the same was asked before. A cut text is not kept."""
-        key = key_of(self._options.model, messages)
+        key = key_of(self._options.model, messages, outcome.audiences)
         if (known := self._cache.get(key)) is not None:
             outcome.cached += 1
             yield known

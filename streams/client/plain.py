@@ -10,6 +10,7 @@ import httpx2
 from streams.client import requests
 from streams.client.requests import ApiError, ApiRequest, NotReached
 from streams.client.types import PageStatement, Result
+from streams.plain_http import plain_client
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,7 +41,7 @@ class Riffle:
         Raises ValueError if the address does not begin with http:// or https://, or if no header can carry the key.
         """
         self._address, self._headers = requests.base_of(address), requests.headers_of(key)
-        self._http = http or httpx2.Client(timeout=timeout_seconds, follow_redirects=False)
+        self._http = http or plain_client(timeout=timeout_seconds, follow_redirects=False)
         self._is_own = http is None
 
     def __enter__(self) -> Self:

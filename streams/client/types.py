@@ -112,6 +112,7 @@ class IndexedStatement(TypedDict):
     id: str
     text: str
     context: NotRequired[list[str]]
+    doubtful: NotRequired[bool]
 
 
 class LifeEvent(TypedDict):
@@ -191,6 +192,7 @@ class PageStatement(TypedDict):
     start: NotRequired[int]
     end: NotRequired[int]
     chain: NotRequired[list[int]]
+    doubtful: NotRequired[bool]
 
 
 class PageStatus(TypedDict):
@@ -217,6 +219,7 @@ class PageStatus(TypedDict):
     detail: NotRequired[str]
     refused_by: NotRequired[Literal["robots", "budget", "address"]]
     statements: NotRequired[int]
+    left_out: NotRequired[int]
     representative: NotRequired[str]
     distance: NotRequired[int]
     redirect_to: NotRequired[str]
@@ -367,6 +370,7 @@ class Statement(TypedDict):
     highlights: NotRequired[list[list[int]]]
     score: float
     file_page: NotRequired[int]
+    anchor: NotRequired[str]
 
 
 class WrittenOperator(TypedDict):

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from rich.console import Console, RenderableType
@@ -23,6 +23,7 @@ from rich.progress import (
 from rich.text import Text
 
 from schemas import Event, PageDeduplicated, PageDiscovered, PageFetched, PageIndexed, PageRemoved, PageSettled
+from streams.ledger.descriptions import describe_searchable
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import Pages
 
@@ -32,8 +33,9 @@ IDLE_SECONDS = 360.0
 
 This time is longer than the time after which a worker without progress is restarted.
 """
-BUSY_IDLE_SECONDS = 10 * IDLE_SECONDS
-"""Maximum time without an event before a crawl on a busy machine counts as stuck (seconds)."""
+BUSY_WEIGHT = 0.1
+"""Weight of a second without an event on a busy machine. A machine that is busy for most of a silence explains it, also
+if it is idle at its end."""
 BUSY_LOAD = 1.5
 """Minimum load of each processor of a busy machine: other processes wait for the processor, too."""
 SLOW_SECONDS = 10.0
@@ -92,6 +94,14 @@ def machine_load() -> float:
         return 0.0
 
 
+class CutPage(NamedTuple):
+    """A page that is too long: only its first statements are searchable."""
+
+    url: str
+    statements: int
+    left_out: int
+
+
 @dataclass(slots=True)
 class Seen:
     """The pages of one crawl or import, counted from their events."""
@@ -110,9 +120,14 @@ class Seen:
     """Pages that sitemaps name."""
     empty: set[UUID] = field(default_factory=set)
     """Indexed pages without a statement: no search finds them."""
+    cut: dict[UUID, CutPage] = field(default_factory=dict)
+    """Indexed pages of which only the first statements are searchable."""
     sign_ins: set[UUID] = field(default_factory=set)
     """Pages that answered with a sign-in page, so that their last content stays."""
     last_event_at: float = 0.0
+    _looked_at: float = 0.0
+    _silent_seconds: float = 0.0
+    """Time without an event until the last look, with the weight of each part."""
 
     def note(self, events: Iterable[Event], now: float) -> None:
         """Count these events of the crawl."""
@@ -131,7 +146,7 @@ class Seen:
                     | PageDeduplicated(settles="unchanged")
                 ):
                     self.unread[event.page_id] = None
-                case PageSettled(purpose="page", is_sign_in=True):
+                case PageSettled(purpose="page", in_place="sign_in"):
                     self.unread[event.page_id] = None
                     self.sign_ins.add(event.page_id)
                 case PageDiscovered(why="sitemap", purpose="page"):
@@ -139,12 +154,17 @@ class Seen:
                 case PageIndexed():
                     self.indexed.add(event.page_id)
                     (self.empty.discard if event.statements else self.empty.add)(event.page_id)
+                    self._note_cut(event.page_id, CutPage(event.url, event.statements, event.left_out))
                 case PageRemoved():
                     self.removed[event.page_id] = event.reason
 
     def is_stuck(self, now: float, load: float) -> bool:
-        """Return True if no event came for too long. `load` is the load of each processor."""
-        return now - self.last_event_at > (BUSY_IDLE_SECONDS if load > BUSY_LOAD else IDLE_SECONDS)
+        """Return True if no event came for too long. `load`: of each processor, since the last look."""
+        since = max(self._looked_at, self.last_event_at)
+        before = self._silent_seconds if self._looked_at > self.last_event_at else 0.0
+        self._silent_seconds = before + (now - since) * (BUSY_WEIGHT if load > BUSY_LOAD else 1.0)
+        self._looked_at = now
+        return self._silent_seconds > IDLE_SECONDS
 
     def why_slow(self, now: float, load: float) -> str:
         """Return the reason why no event came for a while, for the progress; empty if one came."""
@@ -174,6 +194,22 @@ class Seen:
             counts[reason] = counts.get(reason, 0) + 1
         return dict(sorted(counts.items()))
 
+    def _note_cut(self, page_id: UUID, page: CutPage) -> None:
+        self.cut.pop(page_id, None)
+        if page.left_out:
+            self.cut[page_id] = page
+
+    def describe_cut(self) -> str:
+        """Return which pages are searchable in part, in a sentence; empty if none is."""
+        cut = [page for identity, page in self.cut.items() if identity not in self.removed]
+        if not cut:
+            return ""
+        longest = max(cut, key=lambda page: page.left_out)
+        which = "One page" if len(cut) == 1 else f"{len(cut):,} pages, such as this one,"
+        searchable = describe_searchable(longest.statements, longest.left_out)
+        verb = "is" if len(cut) == 1 else "are"
+        return f"{which} {verb} searchable in part: {longest.url} ({searchable})."
+
     @property
     def under_way(self) -> int:
         """Number of fetched pages that are neither searchable nor removed yet."""
@@ -191,7 +227,9 @@ class Seen:
             del self.unread[page_id]
             if is_searchable(record):
                 self.unchanged.add(page_id)
-                if not record.indexed.statements:
+                known = record.indexed
+                self._note_cut(page_id, CutPage(known.url, known.statements, known.left_out))
+                if not known.statements:
                     self.empty.add(page_id)
             elif not record.removed.stored:
                 self.unread[page_id] = None  # its content of an earlier fetch is under way

@@ -19,7 +19,7 @@ from streams.media_types import (
     sniff_mark,
 )
 
-Kind = Literal["html", "pdf", "text", "markdown", "epub", "opendocument", "docx", "pptx", "xlsx"]
+Kind = Literal["html", "pdf", "text", "markdown", "epub", "opendocument", "docx", "pptx", "xlsx", "rtf"]
 
 TYPES: Mapping[str, Kind] = {
     "text/html": "html",
@@ -29,6 +29,9 @@ TYPES: Mapping[str, Kind] = {
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
     "application/pdf": "pdf",
+    "application/rtf": "rtf",
+    "application/x-rtf": "rtf",
+    "text/rtf": "rtf",
     "application/x-pdf": "pdf",
     "application/epub+zip": "epub",
     "application/vnd.oasis.opendocument.text": "opendocument",
@@ -54,6 +57,7 @@ EXTENSIONS: Mapping[str, Kind] = {
     "pdf": "pdf", "md": "markdown", "markdown": "markdown", "epub": "epub", "odt": "opendocument",
     "odp": "opendocument", "ods": "opendocument", "txt": "text", "text": "text", "docx": "docx", "docm": "docx",
     "doc": "docx", "pptx": "pptx", "pptm": "pptx", "ppt": "pptx", "xlsx": "xlsx", "xlsm": "xlsx", "xls": "xlsx",
+    "rtf": "rtf",
 }  # fmt: skip
 """Extensions of files that can be read, without the extensions of web pages. Files of Office 97 to 2003 (`doc`, `ppt`,
 `xls`) are refused when they are read, with what to do."""

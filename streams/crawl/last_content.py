@@ -21,6 +21,13 @@ _AWAY = frozenset({"redirect", "refused"})
 """Outcomes of visits after which a page kept its content, but answered that it is elsewhere or not for everyone."""
 _NAMES = ("outcome", "body_ref", "body_bytes", "exchange_ref", "not_found_ref", "headers")
 _REFS = ("body_ref", "body_bytes", "exchange_ref", "not_found_ref")
+_VALIDATORS = frozenset({"etag", "last-modified"})
+"""Headers that say which content a conditional request is about. They stay with the stored content.
+
+A 304 may have others: nginx weakens the ETag only of a compressed answer, and some servers date each answer anew.
+RFC 9111, section 4.3.4, has a cache renew them. But the frontier keeps those that came with the content, and a request
+is conditional only if both agree.
+"""
 
 
 def last_content_of(known: PageRecord) -> LastContent | None:
@@ -53,12 +60,14 @@ def may_stay(former: LastContent, known: PageRecord, generation: int) -> bool:
 def with_last_content(fetched: PageFetched, former: LastContent | Fetched) -> PageFetched:
     """Return an answer without content, with the references and headers of the last content.
 
-    A 304 renews the headers. The headers of an error describe the error: only the time to wait is taken from them, for
-    the host's pace. The page for a missing name is the one that the last content was compared with.
+    A 304 renews the headers, except the validators. The headers of an error describe the error: only the time to wait
+    is taken from them, for the host's pace. The page for a missing name is the one that the last content was compared
+    with.
     """
     if former.body_ref is None:
         return fetched
-    renewed = fetched.headers if fetched.outcome == "not_modified" else {}
+    answered = fetched.headers if fetched.outcome == "not_modified" else {}
+    renewed = {name: value for name, value in answered.items() if name not in _VALIDATORS}
     wait = {name: value for name, value in fetched.headers.items() if name == "retry-after"}
     described: Mapping[str, str] = {name: value for name, value in former.headers.items() if name != "retry-after"}
     kept = {name: getattr(former, name) for name in _REFS}

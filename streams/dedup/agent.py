@@ -2,13 +2,16 @@
 
 A fingerprint is stored before its neighbours are read, and a plan is saved in the page's record before it is applied.
 So two workers that handle duplicates at the same time agree without a lock, and a redelivery repairs what a crash left
-unfinished. A redelivery publishes the same events again, except those that a later event made invalid.
+unfinished. Most pages represent themselves: this plan is written with the fingerprint, and replaced if the neighbours
+lead to another one. A redelivery publishes the same events again, except those that a later event made invalid.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from schemas import Event, LinkFound, PageNormalized, PageRemoved
@@ -26,6 +29,7 @@ from streams.dedup.first_sight import (
     sights_before_removal,
 )
 from streams.dedup.generations import (
+    NEVER,
     generation_after_removal,
     is_overtaken,
     is_same_fetch,
@@ -33,7 +37,7 @@ from streams.dedup.generations import (
     removal_generation,
     repetition,
 )
-from streams.dedup.grouping import Decision, Grouping, is_undecided, keys_of
+from streams.dedup.grouping import Decision, Grouping, hash_within, have_one_audience, is_undecided, keys_of
 from streams.dedup.log import Log, Outcome, record_of_page, record_of_removal
 from streams.dedup.sandbox_tasks import (
     COMPARISON,
@@ -46,17 +50,17 @@ from streams.dedup.sandbox_tasks import (
 )
 from streams.dedup.url_rule_evidence import AliasLearner, Discoveries
 from streams.errors import MissingBlob, PageErased, PoisonError, Refused
+from streams.models.current_model import CurrentModel
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
-from streams.settings import Settings, TritonSettings
-from streams.sketches.features import Hashes, jaccard
-from streams.sketches.minhash import sketch_similarity
-from streams.sketches.simhash import hamming
+from streams.settings import Settings
+from streams.sketches import Hashes, hamming, jaccard, sketch_similarity
 from streams.stores.opener import Stores
 from streams.stores.page_record import Deduplicated, Indexed, PageRecord, RemovedText
 from streams.stores.protocols import Fingerprint, Sight
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
+from streams.topology import VERSIONS
 
 LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 """Limits of one text. A million letters without spaces (Thai) need 2.3 s."""
@@ -75,12 +79,10 @@ class DedupAgent(Agent):
         self,
         stores: Stores,
         sandbox: Sandbox,
-        model: str = TritonSettings().model,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stores = stores
         self._sandbox = sandbox
-        self._model = model
         self._fingerprints = stores.fingerprints
         self._grouping = Grouping(stores.fingerprints, self._compare, self._count_in_links)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
@@ -88,12 +90,22 @@ class DedupAgent(Agent):
         found_by_site = Discoveries(stores.frontier, stores.ledger).is_found_by_site
         self._learner = AliasLearner(stores.fingerprints, found_by_site, monotonic)
         self._shingles = SizedCache[str, Hashes](MAX_SHINGLE_BYTES, lambda shingles: shingles.nbytes)
+        self._visits = Counter[str]()
+        self._model = CurrentModel(stores.embedder, monotonic)
 
     async def start(self, emit: Emit) -> None:
         self._sandbox.start()
 
     async def stop(self) -> None:
         await self._sandbox.close()
+
+    def measurements(self) -> Mapping[str, float]:
+        visits = self._visits
+        return {
+            "dedup_visits_all": visits["all"],
+            "dedup_visits_unchanged": visits["unchanged"],
+            "dedup_visits_indexed_again": visits["indexed_again"],
+        }
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -104,14 +116,17 @@ class DedupAgent(Agent):
         raise PoisonError(f"dedup takes PageNormalized and PageRemoved, not {type(event).__name__}")
 
     async def _handle_normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
-        record = await self._stores.pages.get(event.page_id)
+        record, row = await self._fingerprints.get_with_record(event.page_id)
         # Who decides about a page writes this part. A fingerprint without it is of this very event, or of a lost one.
-        former = await self._fingerprints.get(event.page_id) if record.has(Deduplicated) else None
+        former = row if record.has(Deduplicated) else None
+        is_first = row is None and not record.has(Deduplicated)
         if is_held_back(record):
             return [refused(event, event.generation), *await self._reemit_overtaken(event, delivery)]
         known = minimum_generation(former, delivery.at) if former else generation_after_removal(record, event)
         if is_overtaken(event, known):
-            return await self._reemit_overtaken(event, delivery)
+            dropped = await self._reemit_overtaken(event, delivery)
+            # Of a page that was removed on request at a later time, no later event settles the fetch.
+            return [refused(event, event.generation), *dropped] if known == NEVER else dropped
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
         try:
@@ -125,36 +140,51 @@ class DedupAgent(Agent):
         is_known = former is not None and is_same_fetch(event, former)
         moved = [] if is_known else await self._moved.sights(made, record)
         made = _add_age(made, event, former, record, moved, delivery.at)
-        if former is None or (former.representative == former.page_id and not is_undecided(former)):
-            # Most pages represent themselves: their decision needs no other write.
-            made = replace(made, representative=event.page_id)
-        await self._fingerprints.put(made, delivery.at, former)
-        found = await self._grouping.look_up(made)
-        page = next((each for each in found if each.page_id == event.page_id), None)
-        if page is None:  # removed at the same moment
-            return await self._reemit_overtaken(event, delivery)
         log = Log(record.deduplicated, str(delivery.envelope.id))
         same_content = log.record.content_hash == made.content_hash
         settled = (log.is_own and log.record.settled) or ("unchanged" if same_content else "changed")
         # With another text it may no longer represent its duplicates. A page that was never decided has none.
         may_lose = (log.is_own or not same_content) and (former is not None or bool(log.record.stored))
-        duplicates = await self._grouping.duplicates(event.page_id) if may_lose else []
-        repeats, document_generation = repetition(event, made.document_ref, former, log)
-        base = record_of_page(
-            page,
+        repeats, document_generation = repetition(event, made, former, log)
+        record_of = partial(
+            record_of_page,
             repeats=repeats,
             document_generation=document_generation,
-            copied=copied_share(page, found),
             settled=settled,
             crawl_id=event.crawl_id,
         )
+        if former is None or (former.representative == former.page_id and not is_undecided(former)):
+            made = replace(made, representative=event.page_id)
+        log = await self._store(made, record_of(made, copied=0.0), log, delivery.at, former)
+        found = await self._grouping.look_up(made, _as_stored(made, delivery.at) if is_first else None)
+        page = next((each for each in found if each.page_id == event.page_id), None)
+        if page is None:  # removed at the same moment
+            return await self._reemit_overtaken(event, delivery)
+        duplicates = await self._grouping.duplicates(event.page_id) if may_lose else []
+        base = record_of(page, copied=copied_share(page, found))
         looked_up = {event.page_id: found} if page.content_hash == made.content_hash else {}
         log, rows = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at, looked_up)
         page, outcome = await self._find_outcome(page, log, rows)
         own = own_events(event, page, outcome, settled, log.record, is_new=not record.has(Indexed))
-        if outcome.verdict == "unique" and log.record.repeats and await self._is_indexed(event.page_id, log):
-            own = only_settled(own)
+        self._visits["all"] += 1
+        if outcome.verdict == "unique" and log.record.repeats:
+            is_indexed = await self._is_indexed(event.page_id, log)
+            self._visits["unchanged" if is_indexed else "indexed_again"] += 1
+            own = only_settled(own, event.generation) if is_indexed else own
         return [*own, *await self._other_events(event.crawl_id, log, rows)]
+
+    async def _store(self, made: Fingerprint, base: Deduplicated, log: Log, at: int, former: Fingerprint | None) -> Log:
+        """Store a fingerprint, with the plan that the page represents itself if this is no change.
+
+        Returns the log as it is stored.
+        """
+        is_newest = former is None or former.written_at <= at
+        if made.representative is None or not is_newest:
+            await self._fingerprints.put(made, at, former)
+            return log
+        planned = log.plan(made.page_id, base, [Decision(made, made)], at)
+        await self._fingerprints.put(made, at, former, None if planned is log else planned.record)
+        return planned
 
     async def _read_log(self, delivery: Delivery) -> Log:
         event = delivery.event
@@ -162,11 +192,14 @@ class DedupAgent(Agent):
         return await self._applier.log(event.page_id, str(delivery.envelope.id))
 
     async def _is_indexed(self, page_id: UUID, log: Log) -> bool:
-        """Return whether the page's document is in the index, with vectors of the current model."""
-        record = await self._stores.pages.get(page_id)
+        """Return whether the page's document is in the index, as this release and the current model make its points.
+
+        While nobody knows the model, no page counts as indexed: it is passed on, and waits where vectors are made.
+        """
+        record, model = await self._stores.pages.get(page_id), await self._model.read()
         indexed = record.indexed
         is_latest = record.removed.generation < indexed.generation >= (log.record.document_generation or 0)
-        return is_latest and indexed.model == self._model
+        return is_latest and indexed.embedded_by == model and indexed.made == VERSIONS
 
     async def _find_outcome(self, page: Fingerprint, log: Log, rows: Rows) -> tuple[Fingerprint, Outcome]:
         """Return the page's current decision, or the log's if another worker is deciding the page at this moment."""
@@ -211,9 +244,10 @@ class DedupAgent(Agent):
     async def _make_fingerprint(self, event: PageNormalized, generation: int) -> Fingerprint:
         document = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.document_ref)
         prints = read_fingerprint(await self._sandbox.run(FINGERPRINT, document))
+        content_hash = hash_within(event.audience, event.content_hash)
         return Fingerprint(
             page_id=event.page_id,
-            content_hash=event.content_hash,
+            content_hash=content_hash,
             simhash=prints.simhash,
             simhash_version=prints.simhash_version,
             url=event.url,
@@ -223,7 +257,7 @@ class DedupAgent(Agent):
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
-            keys=keys_of(prints, event.content_hash),
+            keys=keys_of(prints, content_hash),
         )
 
     async def _count_in_links(self, page: Fingerprint) -> int:
@@ -290,9 +324,15 @@ class DedupAgent(Agent):
         return [(promotion if page.representative == page.page_id else demotion)(page, crawl_id) for page in decided]
 
 
+def _as_stored(page: Fingerprint, at: int) -> Fingerprint:
+    """Return the row of a page that was stored for the first time, as its own representative."""
+    return replace(page, written_at=at, decided_at=at, group=page.page_id)
+
+
 def _may_differ_by_counters(former: Fingerprint, made: Fingerprint) -> bool:
     """Return whether the texts of a page differ so little that a change of counters may be all."""
     is_close = hamming(former.simhash, made.simhash) <= MAX_COUNTER_DISTANCE
+    is_close = is_close and have_one_audience(former.content_hash, made.content_hash)
     return is_close and former.simhash_version == made.simhash_version and former.content_hash != made.content_hash
 
 
@@ -331,4 +371,4 @@ def _text_facts(page: Fingerprint, on_request: bool) -> RemovedText:
 async def build(settings: Settings, stores: Stores) -> DedupAgent:
     """Return the stage's agent. Raises UsageError if fingerprints can't be made."""
     fingerprinting.load_frequencies()
-    return DedupAgent(stores, SandboxPool(TASKS, limits=LIMITS, name="dedup"), settings.triton.model)
+    return DedupAgent(stores, SandboxPool(TASKS, limits=LIMITS, name="dedup"))

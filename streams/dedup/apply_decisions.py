@@ -11,7 +11,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from streams.dedup.grouping import MAX_DUPLICATES, Decision, Grouping, Plan, may_represent
-from streams.dedup.log import Log, Outcome, with_facts, with_former_outcome
+from streams.dedup.log import Log, Outcome, with_facts
 from streams.errors import TransientError
 from streams.stores.page_record import Deduplicated
 from streams.stores.protocols import Fingerprint, Fingerprints, Pages
@@ -94,22 +94,10 @@ class DecisionApplier:
         return successors
 
     async def _save_plan(self, own: UUID, base: Deduplicated, decisions: Sequence[Decision], log: Log, at: int) -> Log:
-        changed = log.changes | {decision.page.page_id for decision in decisions if decision.changes}
-        record = with_former_outcome(base, log.record) if log.is_own else base
-        if decision := next((one for one in decisions if one.page.page_id == own), None):
-            record = Outcome.of(decision).in_record(record)
-        record = replace(
-            record,
-            event=log.event_id,
-            changes=tuple(sorted(changed - {own})),
-            overtaken=log.overtaken_with_this() or None,
-            at=log.record.at,
-        )
-        if record == log.record:
-            return log
-        record = replace(record, at=max(at, record.at + 1))
-        await self._pages.put(own, record, record.at)
-        return Log(record, log.event_id)
+        planned = log.plan(own, base, decisions, at)
+        if planned is not log:
+            await self._pages.put(own, planned.record, planned.record.at)
+        return planned
 
     async def _store(self, decision: Decision, is_own: bool) -> None:
         page, at = decision.page, decision.at(is_own)

@@ -39,9 +39,13 @@ def own_events(
     return [deduplicated, removed] if is_duplicate else [deduplicated]
 
 
-def only_settled(own: Iterable[Event]) -> list[Event]:
-    """Return the settlement of a fetch from the events about its page. The index has the decision already."""
-    return [settled for event in own if isinstance(event, PageDeduplicated) and (settled := event.settled())]
+def only_settled(own: Iterable[Event], generation: int) -> list[Event]:
+    """Return the settlement of a fetch from the events about its page. The index has the decision already.
+
+    It has the generation of the fetch, also if the fetch was read again: nothing was published that is older.
+    """
+    settled = [event.settled() for event in own if isinstance(event, PageDeduplicated)]
+    return [one.model_copy(update={"generation": generation}) for one in settled if one]
 
 
 def _quality(event: PageNormalized, record: Deduplicated) -> float | None:

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from streams.errors import UsageError
 from streams.pages.text.tokens import words
-from streams.sketches import minhash
-from streams.sketches.features import Hashes, shingles, word_hashes
-from streams.sketches.simhash import simhash
+from streams.sketches import Hashes, band_keys, minima, shingles, simhash, sketch, word_hashes
 
 VERSION = 1
 """Version of this release's file. Each new file gets a new number."""
@@ -67,8 +65,8 @@ class Prints:
 def fingerprint(text: str) -> Prints:
     """Return the fingerprint of a text. It is the same on every machine and depends on no other page."""
     hashes = word_hashes(words(text))
-    least = minhash.minima(shingles(hashes))
-    return Prints(_weighted_simhash(hashes), VERSION, minhash.sketch(least), minhash.band_keys(least), len(hashes))
+    least = minima(shingles(hashes))
+    return Prints(_weighted_simhash(hashes), VERSION, sketch(least), band_keys(least), len(hashes))
 
 
 def text_shingles(text: str) -> Hashes:

@@ -22,9 +22,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from schemas.ids import page_id
-from streams.crawl.domains import may_be_one_owner
+from streams.crawl.domains import may_be_one_owner, surely_one_owner
 from streams.crawl.urls import host_of
-from streams.sketches.minhash import sketch_similarity
+from streams.sketches import sketch_similarity
 from streams.stores.page_record import PageRecord, RemovedText
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints, Pages, Sight
 
@@ -123,7 +123,7 @@ def _age(sight: Sight) -> tuple[int, bytes]:
 
 
 def copied_share(page: Fingerprint, found: Iterable[Fingerprint]) -> float:
-    """Return the estimated similarity to the most similar older page of another registrable domain, 0..1.
+    """Return the estimated similarity to the most similar older page of another site, 0..1.
 
     `found` is what a look-up found: pages with a similarity from 0.68 on. Who had the text first copied nothing.
     """
@@ -131,7 +131,7 @@ def copied_share(page: Fingerprint, found: Iterable[Fingerprint]) -> float:
         return 0.0
     host, since = host_of(page.url), site_sight(page).at
     older = (
-        other for other in found if site_sight(other).at < since and not may_be_one_owner(host_of(other.url), host)
+        other for other in found if site_sight(other).at < since and not surely_one_owner(host_of(other.url), host)
     )
     return round(max((sketch_similarity(page.sketch, other.sketch) for other in older), default=0.0), DIGITS)
 

@@ -1,8 +1,9 @@
 """Fetches and replays of a page: which events are outdated, and the generations of what is published about it. Pure."""
 
 from schemas import PageNormalized, PageRemoved
-from streams.dedup.grouping import is_undecided, published_generation
+from streams.dedup.grouping import have_one_audience, is_undecided, published_generation
 from streams.dedup.log import Log
+from streams.stores.blobs import have_same_content
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import Fingerprint
 from streams.stores.removals import removals
@@ -23,14 +24,21 @@ def is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
     return known >= event.generation + SAME_FETCH
 
 
-def repetition(event: PageNormalized, document_ref: str, former: Fingerprint | None, log: Log) -> tuple[bool, int]:
-    """Return the facts `repeats` and `document_generation` of the record. `document_ref` is the fingerprint's."""
+def repetition(event: PageNormalized, made: Fingerprint, former: Fingerprint | None, log: Log) -> tuple[bool, int]:
+    """Return the facts `repeats` and `document_generation` of the record. `made`: the fingerprint of this fetch.
+
+    A page with another audience repeats nothing: its points, words and duplicates change.
+    """
     known = log.record.document_generation
     known = event.generation if known is None else known
     if log.is_own:
         return bool(log.record.repeats), known
     # A record of another document: the event that stored the fingerprint has not decided it.
-    if former is None or not former.document_ref == document_ref == log.record.document_ref:
+    if former is None or not (
+        have_same_content(former.document_ref, made.document_ref)
+        and have_same_content(log.record.document_ref, made.document_ref)
+        and have_one_audience(former.content_hash, made.content_hash)
+    ):
         return False, event.generation
     is_fetch = event.generation >= former.generation + SAME_FETCH
     was_elected = former.representative == former.page_id and not is_undecided(former)

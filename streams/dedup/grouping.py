@@ -22,12 +22,14 @@ from streams.crawl.file_kinds import EXTENSIONS, extension_of
 from streams.crawl.urls import host_of
 from streams.dedup.election import oldest_first, order_by_preference, rank
 from streams.dedup.fingerprinting import Prints
-from streams.sketches.minhash import sketch_similarity
+from streams.sketches import sketch_similarity
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints
 
 MIN_WORDS = MIN_NEAR_WORDS
 SIMILARITY = 0.8
 """Minimum similarity of near-duplicates: the Jaccard similarity of their shingles."""
+_OF_AUDIENCE = "\N{INFORMATION SEPARATOR ONE}"
+"""The character between an audience and a hash: neither has it."""
 CERTAIN = 0.12
 """An estimate decides if it is farther than this from SIMILARITY (3.4 standard errors). Otherwise the texts decide."""
 MAX_COMPARED = 32
@@ -108,18 +110,37 @@ def may_have_same_text(one: Fingerprint, other: Fingerprint) -> bool:
     """Return whether the pages are exact duplicates, or near-duplicates as far as their sketches tell."""
     if one.content_hash == other.content_hash:
         return one.words > 0
-    is_long = min(one.words, other.words) >= MIN_WORDS
+    is_long = min(one.words, other.words) >= MIN_WORDS and have_one_audience(one.content_hash, other.content_hash)
     return is_long and sketch_similarity(one.sketch, other.sketch) >= SIMILARITY
+
+
+def hash_within(audience: str, content_hash: str) -> str:
+    """Return the hash of a text among the pages of an audience.
+
+    Pages of two audiences are no duplicates: neither may displace the other, nor tell that the other is there.
+    """
+    return f"{audience}{_OF_AUDIENCE}{content_hash}" if audience else content_hash
+
+
+def have_one_audience(one: str, other: str) -> bool:
+    """Return whether two of these hashes are of one audience."""
+    return _audience_in(one) == _audience_in(other)
+
+
+def _audience_in(content_hash: str) -> str:
+    return content_hash.rpartition(_OF_AUDIENCE)[0]
 
 
 def keys_of(prints: Prints, content_hash: str) -> tuple[int, ...]:
     """Return the keys under which a text with these prints and this hash is looked up, each of 63 bits.
 
-    Equal texts have equal bands, so only a text that is too short for near-duplicates has a key of its content. A text
-    without words is a duplicate of none.
+    `content_hash`: the hash within the page's audience. Equal texts have equal bands, so only a text that is too short
+    for near-duplicates has a key of its content. A text without words is a duplicate of none.
     """
     if prints.words >= MIN_WORDS:
-        return prints.bands
+        audience = _audience_in(content_hash)
+        salt = xxh3_64_intdigest(audience.encode()) >> 1 if audience else 0
+        return tuple(band ^ salt for band in prints.bands)
     return (xxh3_64_intdigest(content_hash.encode()) >> 1,) if prints.words else ()
 
 
@@ -221,9 +242,12 @@ class Grouping:
         counts = {page.page_id: await self._count_links(page) for page in tied}
         return [replace(page, in_links=counts.get(page.page_id, 0)) for page in pages]
 
-    async def look_up(self, page: Fingerprint) -> list[Fingerprint]:
-        """Return the page as it is stored, and the pages that may have the same text."""
-        return await self._store.look_up(page, SIMILARITY - CERTAIN)
+    async def look_up(self, page: Fingerprint, own: Fingerprint | None = None) -> list[Fingerprint]:
+        """Return the page as it is stored, and the pages that may have the same text.
+
+        `own`: the row of a new page, as it was just stored.
+        """
+        return await self._store.look_up(page, SIMILARITY - CERTAIN, own)
 
     async def _read_representatives(self, found: dict[UUID, Fingerprint]) -> dict[UUID, Fingerprint]:
         """Return the representatives of these pages. In a large group a look-up finds only some of its pages."""
@@ -249,7 +273,7 @@ class Grouping:
 
     async def have_same_text(self, one: Fingerprint, other: Fingerprint) -> bool:
         """Return whether the two pages are exact duplicates or near-duplicates."""
-        if are_forms_of_one_text(one.url, other.url):
+        if are_forms_of_one_text(one.url, other.url) or not have_one_audience(one.content_hash, other.content_hash):
             return False
         if one.content_hash == other.content_hash:
             return one.words > 0

@@ -1,12 +1,12 @@
 """A page's record as one event of the dedup stage sees it: the outcome, and the other pages that it changed. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from uuid import UUID
 
 from streams.dedup.grouping import Decision
 from streams.errors import TransientError
-from streams.sketches.simhash import hamming
+from streams.sketches import hamming
 from streams.stores.page_record import Deduplicated, RemovedText
 from streams.stores.protocols import Fingerprint
 
@@ -80,6 +80,21 @@ class Log:
             return self.overtaken
         former = [event for event in self.overtaken if event != last][1 - MAX_OVERTAKEN :]
         return {**{event: self.overtaken[event] for event in former}, last: changes}
+
+    def plan(self, own: UUID, base: Deduplicated, decisions: Sequence[Decision], at: int) -> "Log":
+        """Return the log with a plan, or this log if the plan is in it. `base`: the record beside its outcome."""
+        changed = self.changes | {decision.page.page_id for decision in decisions if decision.changes}
+        record = with_former_outcome(base, self.record) if self.is_own else base
+        if decision := next((one for one in decisions if one.page.page_id == own), None):
+            record = Outcome.of(decision).in_record(record)
+        record = replace(
+            record,
+            event=self.event_id,
+            changes=tuple(sorted(changed - {own})),
+            overtaken=self.overtaken_with_this() or None,
+            at=self.record.at,
+        )
+        return self if record == self.record else Log(replace(record, at=max(at, record.at + 1)), self.event_id)
 
 
 _EMPTY = replace(Deduplicated.of_row({}), stored=None)

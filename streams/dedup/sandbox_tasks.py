@@ -12,7 +12,7 @@ from streams.dedup import fingerprinting
 from streams.dedup.counter_lines import differ_by_counters, load_patterns
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.pages.document.codec import decode_document
-from streams.sketches.features import Hashes
+from streams.sketches import Hashes
 from streams.stores.packing import pack, unpack
 
 FINGERPRINT = "streams.dedup.sandbox_tasks:make_fingerprint"
@@ -38,10 +38,14 @@ def make_shingles(document: bytes) -> bytes:
 
 
 def compare_documents(pair: bytes) -> bytes:
-    """Return a byte that is 1 if the two encoded documents of `pack_pair` differ by counters only, or else 0."""
+    """Return a byte that is 1 if the two encoded documents of `pack_pair` differ by counters only, or else 0.
+
+    A document of another version is never kept: a replay would not replace it.
+    """
     asked = unpack(pair)
     former, present = (decode_document(asked[name]) for name in ("former", "present"))
-    return bytes([differ_by_counters(former, present, asked["seconds"])])
+    is_same_version = former.version == present.version
+    return bytes([is_same_version and differ_by_counters(former, present, asked["seconds"])])
 
 
 def pack_pair(former: bytes, present: bytes, seconds: float) -> bytes:

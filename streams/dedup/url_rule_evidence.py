@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Awaitable, Callable
+from sys import getsizeof
 
 from schemas import LinkFound
 from schemas.ids import page_id
@@ -32,6 +33,14 @@ WITHOUT_SECONDS = 30.0
 missed. A page is then handled as if it had come before this evidence."""
 MAX_WITHOUT = 10_000
 """Maximum number of hosts without evidence in memory, about 2 MB."""
+WITH_SECONDS = 5.0
+"""Time between two reads of a host with evidence (seconds). If another worker adds evidence of one class meanwhile, one
+of both stays, and the next page of the class adds the other one. Evidence against a rule always stays."""
+MAX_WITH = 32
+"""Maximum number of hosts with evidence in memory."""
+MAX_WITH_BYTES = 32_000_000
+"""Maximum memory that their evidence takes together, about. A host has some 2,000 rows at most: with the longest URLs
+and names of parameters, they take 14 MB."""
 
 
 class Discoveries:
@@ -46,7 +55,7 @@ class Discoveries:
 
     async def is_found_by_site(self, url: str) -> bool:
         """Return whether the URL's own site links to it or names it, or the operator did."""
-        row = await self._frontier.url(page_id(url))
+        row = await self._frontier.url(host_of(url), page_id(url))
         if row is not None and row.why in _BY_OPERATOR:
             return True
         if row is not None and row.why in _BY_PAGE and _are_of_one_host(row.referrer, url):
@@ -62,30 +71,49 @@ class AliasLearner:
     def __init__(self, store: Fingerprints, found_by_site: FoundBySite, monotonic: Callable[[], float]) -> None:
         self._store = store
         self._found_by_site = found_by_site
-        self._without: TimedCache[str, bool] = TimedCache(WITHOUT_SECONDS, MAX_WITHOUT, monotonic)
+        self._without: TimedCache[str, bool] = TimedCache(
+            WITHOUT_SECONDS, MAX_WITHOUT, monotonic, kept_for=WITHOUT_SECONDS
+        )
         """Hosts without evidence. Most hosts never have any."""
+        self._with: TimedCache[str, _Rows] = TimedCache(
+            WITH_SECONDS, MAX_WITH, monotonic, kept_for=WITH_SECONDS, max_size=MAX_WITH_BYTES, size_of=_size_of
+        )
+        """The evidence of hosts, with what this worker has noted since."""
 
     async def learn(self, page: Fingerprint, representative: Fingerprint, at: int) -> None:
         """Note what the page and its representative show. The representative may be the page itself."""
         host = host_of(page.url)
-        rows: _Rows = {(known.rule, known.slot): known for known in await self._read_evidence(host)}
+        rows = await self._read_evidence(host)
+        try:
+            await self._learn(page, representative, rows, at)
+        finally:
+            self._with.measure(host)  # the rows may have become more
+
+    async def _learn(self, page: Fingerprint, representative: Fingerprint, rows: _Rows, at: int) -> None:
         rules = {rule for rule, _ in rows}
         if representative.page_id != page.page_id:
             for rule in explain_alias(page.url, representative.url):
                 if _is_permitted(rule, page) and (rule in rules or len(rules) < MAX_RULES):
-                    await self._note(rows, _make_evidence(rule, page.url, representative.url, True), at)
+                    evidence = _make_evidence(rule, page.url, representative.url, True)
+                    await self._note(rows, evidence, at)
+                    if (rule, evidence.slot) in rows:
+                        rules.add(rule)
         for rule in sorted(rules):
             await self._compare(page, rule, rows, at)
         await self._compare_by_all_rules(page, rows, at)
 
-    async def _read_evidence(self, host: str) -> list[AliasEvidence]:
-        """Return the evidence about a host. A host with some is always read, since its slots decide what is noted."""
+    async def _read_evidence(self, host: str) -> _Rows:
+        """Return the evidence about a host, as the store had it a moment ago."""
         if self._without.fresh(host):
-            return []
-        found = await self._store.alias_evidence(host)
-        if not found:
+            return {}
+        if (kept := self._with.fresh(host)) is not None:
+            return kept
+        rows = {(known.rule, known.slot): known for known in await self._store.alias_evidence(host)}
+        if rows:
+            self._with.keep(host, rows)
+        else:
             self._without.keep(host, True)
-        return found
+        return rows
 
     async def _compare(self, page: Fingerprint, rule: str, rows: _Rows, at: int) -> None:
         """Compare the page with known URLs of the same class: the rule's target, and the URLs in the class's slot."""
@@ -126,8 +154,8 @@ class AliasLearner:
         place = (evidence.rule, evidence.slot)
         former = rows.get(place)
         if (former is None or _outweighs(evidence, former)) and await self._may_count(evidence):
-            rows[place] = evidence
             await self._store.note_alias_evidence(evidence, at)
+            rows[place] = evidence  # afterwards: a failed event notes it again
             self._without.drop(evidence.host)
 
     async def _may_count(self, evidence: AliasEvidence) -> bool:
@@ -169,3 +197,8 @@ def _representative(page: Fingerprint) -> object:
 
 def _are_of_one_host(referrer: str, url: str) -> bool:
     return bool(referrer) and host_of(referrer) == host_of(url)
+
+
+def _size_of(rows: _Rows) -> int:
+    """Return about how many bytes of memory the evidence about a host takes."""
+    return sum(getsizeof(text) for row in rows.values() for text in (row, row.rule, row.url, row.other))

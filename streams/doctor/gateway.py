@@ -7,6 +7,7 @@ import httpx2
 
 from streams.credentials import client_context
 from streams.doctor.findings import Finding, failure, ok, warning
+from streams.plain_http import plain_client
 from streams.settings import Settings
 
 REQUEST_SECONDS = 8.0
@@ -16,7 +17,7 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
     """Check the gateway at `address`, or at the address of the settings."""
     base = address or gateway_address(settings)
     try:
-        answer = httpx2.get(f"{base}/readyz", verify=_context(base, settings), timeout=REQUEST_SECONDS, trust_env=False)
+        answer = _get(f"{base}/readyz", _context(base, settings))
         if answer.status_code == httpx2.codes.NOT_FOUND:  # with an admin port, only that port knows the stores
             yield _check_alive(base, settings)
             return
@@ -32,10 +33,15 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
 
 
 def _check_alive(base: str, settings: Settings) -> Finding:
-    answer = httpx2.get(f"{base}/healthz", verify=_context(base, settings), timeout=REQUEST_SECONDS, trust_env=False)
+    answer = _get(f"{base}/healthz", _context(base, settings))
     if answer.status_code != httpx2.codes.OK:
         return failure("gateway", f"{base} is no gateway of Riffle", "Say where it is: riffle doctor --gateway URL")
     return ok("gateway", f"{base} answers. Its admin port knows whether the stores do: riffle doctor --gateway URL")
+
+
+def _get(url: str, verify: ssl.SSLContext | bool) -> httpx2.Response:
+    with plain_client(verify=verify, timeout=REQUEST_SECONDS, trust_env=False) as client:
+        return client.get(url)
 
 
 def gateway_address(settings: Settings) -> str:

@@ -8,6 +8,7 @@ import httpx2
 
 from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok, warning
+from streams.doctor.searchable_pages import check_pages
 from streams.doctor.servers import Endpoint, judge_version
 from streams.doctor.triton import embedding_model
 from streams.errors import StoreUnavailable
@@ -41,6 +42,8 @@ def check_qdrant(settings: Settings) -> Iterator[Finding]:
         yield from judge_collection(target, info, collections, settings.qdrant)
         if model := embedding_model(settings):
             yield from judge_model(target, info, model)
+        if target in collections:
+            yield from check_pages(settings)
 
 
 def check_answer(settings: Settings) -> Iterator[Finding]:

@@ -78,7 +78,7 @@ def embedding_model(settings: Settings) -> ModelInfo | None:
 async def _embedding_model(settings: Settings) -> ModelInfo:
     models = await open_models(settings)
     try:
-        return await models.embedder.info(urgent=True)
+        return await models.embedder.info("query")
     finally:
         await models.close()
 

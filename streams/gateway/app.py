@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, FastAPI
 
-from streams.gateway.access.clients import SEES_ALL, Sight
+from schemas.envelope import micros_from_utc
+from streams.crawl.polite.client import PoliteClient
 from streams.gateway.access.guard import Guard
 from streams.gateway.answers.api import answer_api_routes
 from streams.gateway.answers.html import AnswerSection, ask_html_routes
@@ -45,8 +46,10 @@ from streams.gateway.suggest.service import SuggestService
 from streams.gateway.tools.http import ToolsEndpoint, install_tools
 from streams.knowledge.lookup.source import PanelSource
 from streams.search.core import AnySource
+from streams.seen.stores import SeenStores
 from streams.settings import Settings
 from streams.stores.opener import Stores
+from streams.stores.protocols import EVERYTHING, Visible
 
 
 @dataclass(slots=True)
@@ -91,10 +94,11 @@ def create_app(
     `app.state.gateway` at the end.
     With an admin port in the settings, `app.state.admin` is the operators' app, otherwise None.
     """
-    context = GatewayContext(settings, stores, Metrics(), clock)
+    context = GatewayContext(settings, SeenStores(stores), Metrics(), clock)
     keys = click_keys(settings.gateway)
     clicks = BackgroundEvents(publish if keys else None, context.metrics)
-    guard, content, web = Guard(context), PageContent(context), WebPages(context)
+    guard, content = Guard(context), PageContent(context)
+    web = WebPages(context, lambda: PoliteClient(settings.crawl, stores, now=lambda: micros_from_utc(clock())))
     search, suggest = SearchService(context, publish, sources(context)), SuggestService(context)
     answers = open_answers(context)
     gateway = Gateway(search, explainer or Explainer(), clicks, guard, web, suggest, answers)
@@ -119,7 +123,7 @@ def create_app(
         extract_routes(context, content, web, guard),
         page_api_routes(context, guard),
         *([suggest_routes(gateway.suggest)] if has_suggestions else []),
-        entity_routes(context, PanelSource(stores, settings.knowledge), views, guard),
+        entity_routes(context, PanelSource(context.stores, settings.knowledge), views, guard),
         liveness_routes(),
         site_routes(gateway.search, guard, views, settings.gateway.public_url),
         search_html_routes(
@@ -138,9 +142,9 @@ def create_app(
         page_html_routes(context, views, guard),
         *about,
     )
-    sight_of = guard.sight_of_people if settings.gateway.admin_port is None else _sight_of_operators
+    visible_to = guard.visible_to_people if settings.gateway.admin_port is None else _visible_to_operators
     operations = operations_routes(context, gateway.search.rehearse, lambda: asyncio.get_running_loop().time())
-    admin = (operations, labs_routes(context, gateway.explainer, views, sight_of))
+    admin = (operations, labs_routes(context, gateway.explainer, views, visible_to))
     if settings.gateway.admin_port is None:
         app = _app((*public, *admin), context, views, has_labs=True)
         app.state.admin = None
@@ -153,9 +157,9 @@ def create_app(
     return app
 
 
-async def _sight_of_operators() -> Sight:
+async def _visible_to_operators() -> Visible:
     """Return what those see who reach the admin port: all pages."""
-    return SEES_ALL
+    return EVERYTHING
 
 
 def _app(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from streams.gateway.http.metrics import Metrics
+from streams.seen.stores import SeenStores
 from streams.settings import Settings
-from streams.stores.opener import Stores
 
 Clock = Callable[[], datetime]
 """The time now, with its time zone."""
@@ -17,6 +17,6 @@ class GatewayContext:
     """One gateway process, as its routes see it."""
 
     settings: Settings
-    stores: Stores
+    stores: SeenStores
     metrics: Metrics
     clock: Clock

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
-from streams.gateway.access.clients import Sight
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
@@ -16,6 +15,7 @@ from streams.gateway.http.templates import Views
 from streams.gateway.page.lookup import or_problem
 from streams.knowledge.lookup.panel import Panel
 from streams.knowledge.lookup.source import PanelSource
+from streams.stores.protocols import Visible
 
 MAX_TEXT_CHARS = 500
 NO_ENTITIES = "The store of entities does not answer."
@@ -56,9 +56,8 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
         q: Annotated[str, Query(max_length=MAX_TEXT_CHARS, description="A name or a question.", examples=["Albedo"])],
         confidence: Annotated[float | None, Query(ge=0, le=1, description="Minimum probability.")] = None,
     ) -> EntityAnswer:
-        sight = charge.sight
         async with or_problem(context, NO_ENTITIES):
-            panel = await source.look_up(q, minimum=confidence, only=sight.only, hidden=sight.private)
+            panel = await source.look_up(q, charge.visible, minimum=confidence)
         return EntityAnswer(query=q, panel=panel)
 
     @api.get(
@@ -69,21 +68,21 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
         response_model_exclude_defaults=True,
     )
     async def entity_by_id(charge: Annotated[Charge, Depends(guard.needs("search"))], entity: Id) -> Panel:
-        return await _panel(context, source, entity, charge.sight)
+        return await _panel(context, source, entity, charge.visible)
 
     @router.get("/entities/{entity:path}", include_in_schema=False)
     async def page(request: Request, entity: Id) -> Response:
         charge = await guard.charge_person(request)
-        panel = await _panel(context, source, entity, charge.sight)
+        panel = await _panel(context, source, entity, charge.visible)
         return HTMLResponse(views.render("entity.html", request, found=panel), headers={"Cache-Control": "no-cache"})
 
     router.routes.extend(api.routes)
     return router
 
 
-async def _panel(context: GatewayContext, source: PanelSource, entity_id: str, sight: Sight) -> Panel:
+async def _panel(context: GatewayContext, source: PanelSource, entity_id: str, visible: Visible) -> Panel:
     async with or_problem(context, NO_ENTITIES):
-        panel = await source.panel_of(entity_id, only=sight.only, hidden=sight.private)
+        panel = await source.panel_of(entity_id, visible)
     if panel is None:
         raise ProblemError(unknown_entity(entity_id))
     return panel

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Literal
-from uuid import UUID
 
 import orjson
 import structlog
@@ -14,12 +14,12 @@ from starlette.responses import Response
 from streams.errors import DeadlineExceeded, RestoreUnfinished, StoreUnavailable
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
+from streams.servers import STORES
 
 PROBE_SECONDS = 1.0
 """Maximum time until a store answers the smallest request (seconds)."""
 KEPT_SECONDS = 1.0
 """Time for which the stores' answers are kept (seconds). So any number of checks costs one request a second."""
-_NO_PAGE = UUID(int=0)
 
 log = structlog.get_logger(__name__)
 
@@ -137,12 +137,8 @@ def operations_routes(
 
 async def probe(context: GatewayContext) -> Probes:
     """Send every store its smallest request, all at once. Return each store's state, and its error."""
-    requests: dict[str, Callable[[], Awaitable[object]]] = {
-        "records": lambda: context.stores.ledger.history(_NO_PAGE),
-        "vectors": lambda: context.stores.vectors.collections(),
-        "models": lambda: context.stores.embedder.embed(["ready"], urgent=True),
-    }
-    return dict(zip(requests, await asyncio.gather(*map(_probe, requests.values())), strict=True))
+    answers = await asyncio.gather(*(_probe(partial(context.stores.probe, store)) for store in STORES))
+    return dict(zip(STORES, answers, strict=True))
 
 
 def readiness_of(states: dict[str, str]) -> Readiness:

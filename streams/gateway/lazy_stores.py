@@ -18,7 +18,7 @@ from streams.stores.opener import Stores, fields_of, open_stores
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Pauses between tries to open a store (seconds). The last pause repeats."""
-RESTORE_SECONDS = 2.0
+RESTORE_SECONDS = 5.0
 """Time between two looks at whether a restore of the installation runs (seconds)."""
 OpenStores = Callable[[Settings, Iterable[Store]], AbstractAsyncContextManager[Stores]]
 

@@ -12,6 +12,8 @@ from typing import TypeVar
 from streams.knowledge.entity import MAX_LINKS, MAX_NAMES, Entity, Part
 
 Item = TypeVar("Item")
+ABOUT_FACTS = ("own", "wikidata")
+"""Sources of facts and websites. Wrong ones rob people: a telephone number, an address, opening hours, an account."""
 ORDER = ("own", "wikidata", "wikipedia")
 """Sources: the first that has something decides."""
 ARTICLE_RANK = 1
@@ -42,13 +44,13 @@ def merge_parts(entity_id: str, parts: Mapping[str, Part], aliases: Sequence[str
         summary_url=summarized.url if summarized else "",
         summary_licence=summarized.licence if summarized else "",
         image=next((part.image for _, part in known if part.image), None),
-        facts=_first_tuple(part.facts for _, part in known),
+        facts=_first_tuple(part.facts for source, part in known if source in ABOUT_FACTS),
         names=tuple(dict.fromkeys(filter(None, names)))[:MAX_NAMES],
         links=tuple(dict.fromkeys(link for _, part in known for link in part.links if link != entity_id))[:MAX_LINKS],
         options=_first_tuple(part.options for _, part in known),
         article=_first(part.article for _, part in known),
         url=_first(part.url for _, part in known),
-        website=_first(part.website for _, part in known),
+        website=_first(part.website for source, part in known if source in ABOUT_FACTS),
         rank=max(_rank(source, part) for source, part in known),
         sources=tuple(source for source, _ in known),
         source_urls=tuple(part.url for _, part in known),

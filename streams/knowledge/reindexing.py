@@ -51,7 +51,7 @@ class EntityReindexer:
         index = self._stores.entity_vectors
         missing = [one for one in found if not await index.count(self._collection, point_id(one.entity_id))]
         if missing:
-            vectors = await self._embedder.embed([one.text_to_embed() for one in missing])
+            vectors = await self._embedder.embed([one.text_to_embed() for one in missing], "passage")
             points = [point_of(one, vector.tolist()) for one, vector in zip(missing, vectors, strict=True)]
             await index.upsert(self._collection, points)
             counts.written += len(missing)

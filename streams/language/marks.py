@@ -29,13 +29,16 @@ OPENERS = (
 CLOSING = rf"(?:[{CLOSERS}]|[“‘«‹](?!\w)|[ \xa0\u202f][»›](?!\w))"
 """A closing mark. German closes with `“` and `«`, with which English and French open; French has a space before `»`."""
 QUESTION_MARKS = ("?", "？", "؟", "‽", "⁇", "⁈", "⁉", "፧", "⸮", "꘏", "꛷", "︖", "﹖")
+EXCLAMATION_MARKS = ("!", "！", "︕", "﹗", "‼")
+WIDE_COLONS = "：︓﹕"
+"""Colons without white space behind them: of Chinese and Japanese."""
 TRAINED_ENDS = (".", "!", "?", "。", "！", "？", '."', ".”", "…")
 """The ends of sentences that the content model was trained with. With all marks it misses more of the made spam."""
 
 _MAX_END_CHARS = 8
 """Maximum length of an end mark with the closing marks behind it (characters)."""
 _END = re.compile(rf"[{MARKS}]{CLOSING}{{0,3}}\Z")
-_CLOSED = re.compile(rf"[{MARKS}:：]{CLOSING}{{0,3}}\Z")
+_CLOSED = re.compile(rf"[{MARKS}:{WIDE_COLONS}]{CLOSING}{{0,3}}\Z")
 
 
 def ends_sentence(text: str) -> bool:

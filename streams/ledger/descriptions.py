@@ -72,7 +72,7 @@ _SETTLED = {
     "gone": "gone",
     "failed": "could not be fetched",
 }
-_SIGN_IN = "a sign-in page in place of the page, whose last content stays"
+_IN_PLACE = {"sign_in": "a sign-in page", "refresh": "a page that refreshes to another one"}
 
 
 def describe_status(status: PageStatus, representative_url: str = "") -> str:
@@ -156,7 +156,7 @@ def _describe_waiting(status: PageStatus) -> str:
 def _describe_decided(status: PageStatus, representative_url: str) -> str:
     match status.status:
         case "indexed":
-            return _describe_indexed(status.statements or 0)
+            return _describe_indexed(status.statements or 0, status.left_out or 0)
         case "duplicate":
             return _describe_duplicate(status, representative_url)
         case "redirected":
@@ -182,8 +182,16 @@ def _describe_redirected(to: str | None) -> str:
     return f"Redirects to {to}" if to else "Redirects, but not to another page"
 
 
-def _describe_indexed(statements: int) -> str:
-    return f"Indexed: {count_of(statements, 'statement')} {'is' if statements == 1 else 'are'} searchable"
+def _describe_indexed(statements: int, left_out: int) -> str:
+    return f"Indexed: {describe_searchable(statements, left_out)}"
+
+
+def describe_searchable(statements: int, left_out: int) -> str:
+    """Return how many statements of a page searches find, such as `12,000 of 30,000 statements are searchable`."""
+    if left_out:
+        of = f"{statements:,} of about {statements + left_out:,} statements"
+        return f"{of} are searchable: the page is too long for more"
+    return f"{count_of(statements, 'statement')} {'is' if statements == 1 else 'are'} searchable"
 
 
 def _describe_failed(failure: FetchFailure) -> str:
@@ -266,6 +274,12 @@ def _describe_decision(event: PageDeduplicated) -> str:
     )
 
 
+def _describe_settled(event: PageSettled) -> str:
+    if event.in_place:
+        return f"Settled: {_IN_PLACE[event.in_place]} in place of the page, whose last content stays"
+    return f"Settled: {_SETTLED[event.verdict]}"
+
+
 def _describe_removed(event: PageRemoved) -> str:
     if event.reason == "duplicate":
         representative, detail = event.canonical_page_id, event.detail or ""
@@ -279,12 +293,15 @@ _LINES: dict[type[Event], Callable[[Any], str]] = {
     PageFetched: _describe_fetched,
     PageNormalized: _describe_normalized,
     PageDeduplicated: _describe_deduplicated,
-    PageChunked: lambda event: f"Split into {count_of(event.statements, 'statement')}",
+    PageChunked: lambda event: (
+        f"Split into {count_of(event.statements, 'statement')}"
+        + (f"; about {event.left_out:,} more are left out, since the page is too long" if event.left_out else "")
+    ),
     PageEmbedded: lambda event: (
         f"Embedded: {count_of(event.statements, 'vector')} of {event.dimensions} dimensions by {event.model}"
     ),
-    PageIndexed: lambda event: _describe_indexed(event.statements),
+    PageIndexed: lambda event: _describe_indexed(event.statements, event.left_out),
     PageRemoved: _describe_removed,
     LinkFound: lambda event: describe_links([event.source_url]),
-    PageSettled: lambda event: f"Settled: {_SIGN_IN if event.is_sign_in else _SETTLED[event.verdict]}",
+    PageSettled: _describe_settled,
 }

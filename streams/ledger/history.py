@@ -6,7 +6,7 @@ an erasure may take out of the ledger with all earlier rows, and what the last s
 events for up to five minutes, and a person who waits for a page sees each step at once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -21,24 +21,37 @@ from schemas import (
 from streams.crawl.frontier.outputs import url_refused
 from streams.crawl.urls import host_of
 from streams.ledger.descriptions import describe
+from streams.ledger.status import status_of
 from streams.stores.opener import Stores
 from streams.stores.page_record import Deduplicated, Fetched, Indexed, Normalized, PageRecord
 from streams.stores.protocols import FrontierUrl, Transition
-from streams.stores.removals import is_held_back, requested
+from streams.stores.removals import is_held_back, removals, requested
 
 SOURCE = "/riffle/frontier"
 
 
-async def history_of(stores: Stores, page_id: UUID) -> list[Transition]:
-    """Return all transitions of a page, oldest first."""
-    _, history = await read_record_and_history(stores, page_id)
+async def history_of(stores: Stores, page_id: UUID, address: str = "") -> list[Transition]:
+    """Return all transitions of a page, oldest first. `address`: see `read_record_and_history`."""
+    _, history = await read_record_and_history(stores, page_id, address)
     return history
 
 
-async def read_record_and_history(stores: Stores, page_id: UUID) -> tuple[PageRecord, list[Transition]]:
-    """Return the record of a page, and all transitions of the page, oldest first. Each table is read once."""
-    stored = await stores.ledger.history(page_id)
-    url, record = await stores.frontier.url(page_id), await stores.pages.get(page_id)
+async def read_record_and_history(
+    stores: Stores, page_id: UUID, address: str = "", shows: Callable[[str], bool] = lambda url: True
+) -> tuple[PageRecord, list[Transition]]:
+    """Return the record of a page, and all transitions of the page, oldest first. Each table is read once.
+
+    `shows`: says whether a page with this URL is shown. One that is not shown is empty, after as many reads as a page
+    that is not there.
+
+    `address`: the page's URL, if the caller has it. Without it, the steps of a URL that was never fetched are unknown:
+    the frontier's rows are found by their host.
+    """
+    stored, record = await stores.ledger.history(page_id), await stores.pages.get(page_id)
+    address = address or url_of(record, stored)
+    if address and not shows(address):
+        return PageRecord({}), []
+    url = await stores.frontier.url(host_of(address), page_id) if address else None
     steps = [
         *stored,
         *(frontier_steps(url, stored) if url else ()),
@@ -46,6 +59,12 @@ async def read_record_and_history(stores: Stores, page_id: UUID) -> tuple[PageRe
         *record_steps(page_id, record, stored),
     ]
     return record, sorted(steps, key=lambda step: (step.at, step.event_id))
+
+
+def url_of(record: PageRecord, history: Sequence[Transition]) -> str:
+    """Return the page's URL by its record or its history, or ""."""
+    urls = (*(part.url for part in record.parts()), *(step.data.get("url") for step in history))
+    return str(next(filter(None, urls), ""))
 
 
 def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[Transition]:
@@ -59,14 +78,29 @@ def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[T
 
 
 def removal_steps(page_id: UUID, record: PageRecord, stored: Sequence[Transition]) -> Iterator[Transition]:
-    """Yield the removal on request if only the page's record has it."""
-    in_ledger = any(step.topic == PageRemoved.topic and step.data.get("reason") == "request" for step in stored)
-    if is_held_back(record) and not in_ledger:
-        at, removed = requested(record), record.removed
-        url = removed.url or record.deduplicated.url
-        yield _make_transition(
-            PageRemoved(page_id=page_id, url=url, generation=at, reason="request", detail=removed.detail), at
-        )
+    """Yield the removal on request if only the page's record has it, and once more behind the visits that it ended.
+
+    A visit under way at the removal may come through several stages, and the last one drops it without an event.
+    """
+    if not is_held_back(record):
+        return
+    at, removed = requested(record), record.removed
+    event = PageRemoved(
+        page_id=page_id,
+        url=removed.url or record.deduplicated.url,
+        generation=at,
+        reason="request",
+        detail=removed.detail,
+    )
+    steps = list(stored)
+    if not any(step.topic == PageRemoved.topic and step.data.get("reason") == "request" for step in stored):
+        steps.append(_make_transition(event, at))
+        yield steps[-1]
+    status = status_of(steps)
+    if status.reason != "request" or status.waits_for:
+        generation = max(at, *(step.data.get("generation", 0) for step in stored))
+        again = event.model_copy(update={"generation": generation})
+        yield _make_transition(again, max(at, *(step.at + 1 for step in stored)), f"/{generation}")
 
 
 def record_steps(page_id: UUID, record: PageRecord, stored: Sequence[Transition]) -> Iterator[Transition]:
@@ -76,11 +110,17 @@ def record_steps(page_id: UUID, record: PageRecord, stored: Sequence[Transition]
     """
     if is_held_back(record) or record.fetched.source != "crawl":
         return
-    at = 0
+    at, removed = 0, [step for step in stored if step.topic == PageRemoved.topic]
+    last = max([*(one.generation for one in removals(record)), *(step.data.get("generation", 0) for step in removed)])
     for event, written_at in _recorded(page_id, record):
+        if isinstance(event, PageNormalized) and event.generation <= last:
+            continue  # such as a page that asks not to be indexed: it has a document, and no stage waits for that
         at = max(written_at, event.generation, at + 1)
-        known = (step.data.get("generation", 0) for step in stored if step.topic == event.topic)
-        if event.generation > max(known, default=-1):
+        known = [step for step in stored if step.topic == event.topic]
+        # The record has the generation of the decision: it may be later than the settlement, which has the fetch's.
+        if isinstance(event, PageSettled) and any(step.at >= written_at for step in known):
+            continue
+        if event.generation > max((step.data.get("generation", 0) for step in known), default=-1):
             yield _make_transition(event, at)
 
 
@@ -121,11 +161,11 @@ def _discovery_event(url: FrontierUrl) -> PageDiscovered:
     )
 
 
-def _make_transition(event: Any, at: int) -> Transition:
-    """Return a page's event as a transition."""
+def _make_transition(event: Any, at: int, name: str = "") -> Transition:
+    """Return a page's event as a transition. `name`: what tells it from another one of its topic."""
     return Transition(
         page_id=event.page_id,
-        event_id=uuid5(event.page_id, f"frontier/{event.topic}"),
+        event_id=uuid5(event.page_id, f"frontier/{event.topic}{name}"),
         topic=event.topic,
         source=SOURCE,
         at=at,

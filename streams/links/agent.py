@@ -1,9 +1,9 @@
 """The links stage: collects which hosts link to a host, and which pages link to a page.
 
 The events are keyed by the linked host, so one worker counts the domains that link to it. A link counts once, however
-many pages and hosts of a registrable domain have it: one owner can make any number of subdomains. Platforms, where each
-subdomain has its own owner, have suffixes of their own in the public suffix list. Links within a domain and links
-marked nofollow don't count. A redelivery finds its row, and writes nothing.
+many pages and hosts of a domain have it: one owner can make any number of subdomains. A platform that gives names below
+its own is one domain here, since such names cost nothing. Links within a domain and links marked nofollow don't count.
+A redelivery finds its row, and writes nothing.
 
 The count and the row are one write. So after a crash the same link gets the same number again, or is known.
 
@@ -14,22 +14,24 @@ takes them back: the row of the two hosts goes on with another page of the linki
 as write time. So links that a page still has when it is read again, and all that comes late, stay as they are: links
 are lost with the generation before the one that was read.
 
-Links of a generation of a page that is no longer the last one are not stored. Their group is stored first, and the
-page's record is read afterwards. So the worker of the page sees the group, or the record tells that it came late.
-Groups of one page that were stored together share one read.
+Links of a generation of a page that is no longer the last one are not stored. Their group is stored first: with the
+record by the stage that reads the page, or here if they are of an archive. The page's record is read afterwards. So the
+worker of the page sees the group, or the record tells that it came late. Groups of one page that were stored together
+share one read, also with the look for its former links (`stored_links`).
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from schemas import Event, LinkFound, PageNormalized, PageRemoved
 from schemas.ids import page_id
 from schemas.links import MoreLink
-from streams.crawl.domains import may_be_one_owner, owner_of
+from streams.crawl.domains import may_be_one_owner, witness_of
 from streams.crawl.urls import host_of
 from streams.errors import PoisonError
-from streams.grouped_calls import SharedReads
 from streams.links.known_sources import MAX_SOURCES, KnownSources
-from streams.links.page_links import PAGES_PER_DOMAIN, first_place_of, links_to_store
+from streams.links.page_links import PAGES_PER_DOMAIN, first_place_of, links_to_store, witnesses_of
+from streams.links.stored_links import StoredLinks
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -39,9 +41,15 @@ from streams.stores.protocols import HostLinks, LinkGroup, Pages
 class LinksAgent(Agent):
     """Stores the links of pages to other domains, and takes back those that a page has no more."""
 
-    def __init__(self, links: HostLinks, pages: Pages, max_sources: int = MAX_SOURCES) -> None:
+    def __init__(
+        self,
+        links: HostLinks,
+        pages: Pages,
+        max_sources: int = MAX_SOURCES,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._links = links
-        self._records = SharedReads(pages.get)
+        self._stored = StoredLinks(pages, monotonic)
         self._max_sources = max_sources
         self._known = KnownSources(max_sources)
 
@@ -53,7 +61,7 @@ class LinksAgent(Agent):
             case PageRemoved() as event:
                 return [_lost(event, group, event.generation) for group in await self._links.links_of(event.page_id)]
             case PageNormalized() as event:
-                groups = await self._links.links_of(event.page_id)
+                _, groups = await self._stored.get_of(event.page_id, event.generation)
                 return [_lost(event, group, event.generation - 1) for group in groups if _is_older(group, event)]
             case LinkFound(lost=True) as event:
                 await self._take_back(event)
@@ -65,16 +73,17 @@ class LinksAgent(Agent):
         return ()
 
     async def _store(self, event: LinkFound) -> None:
-        """Store the links under their page, and then under their host: what goes there is one write."""
+        """Store the links under their page, if its record has them not, and then under their host in one write."""
         links = list(links_to_store(event))
         if not links:
             return
-        await self._links.put_links_of(event.source_page_id, _group_of(event))
+        if not event.is_recorded:
+            await self._links.put_links_of(event.source_page_id, LinkGroup.of(event))
         if await self._is_late(event):
             await self._take_back(event)  # the page may have had the same links before
             return
-        host, domain = event.target_host or host_of(event.target_url), owner_of(host_of(event.source_url))
-        number = await self._number_of(host, domain) if _group_of(event).followed else None
+        host, domain = event.target_host or host_of(event.target_url), witness_of(host_of(event.source_url))
+        number = await self._number_of(host, domain) if LinkGroup.of(event).followed else None
         if number is None:
             await self._links.put_page_links(links, event.generation)
             return
@@ -86,17 +95,21 @@ class LinksAgent(Agent):
         """Return the number of a domain that is new among those that link to a host. None: it is known, or not kept."""
         if not self._known.knows(host):
             sources = await self._links.sources(host, self._max_sources)
-            self._known.load(host, map(owner_of, sources))
+            self._known.load(host, witnesses_of(host, sources))
         return self._known.number_of(host, domain)
 
     async def _is_late(self, event: LinkFound) -> bool:
         """Return whether the page was removed since it had the links, or read again."""
-        record = await self._records.get(event.source_page_id)
+        if event.is_recorded:
+            record, _ = await self._stored.get_of(event.source_page_id, event.generation)
+        else:
+            record, _ = await self._stored.get(event.source_page_id)
         is_gone = record.removed.generation >= event.generation and record.removed.reason != "duplicate"
         return is_gone or record.normalized.generation > event.generation
 
     async def _take_back(self, event: LinkFound) -> None:
         """Delete the rows of links that a page has no more. The count of the host is written before its row."""
+        self._stored.forget(event.source_page_id)
         host, source, at = host_of(event.target_url), host_of(event.source_url), event.generation
         later = [
             group
@@ -106,6 +119,7 @@ class LinksAgent(Agent):
         kept = {url for group in later for url in group.urls}
         lost = [link for link in event.each() if link.target_url not in kept]
         other = await self._take_back_page_links(lost, source, at)
+        # Also the row of two names of a platform, which would not be stored now: the list of suffixes changes.
         behind = None if may_be_one_owner(host, source) else await self._links.source_page(host, source)
         is_followed = any(group.followed for group in later)
         if behind and behind[0] == event.source_url and behind[1] <= at and not is_followed:
@@ -113,7 +127,7 @@ class LinksAgent(Agent):
                 await self._move_row(host, source, other, behind[1], at)
             else:
                 await self._remove_source(host, source, at)
-        await self._links.remove_links_of(event.source_page_id, _group_of(event))
+        await self._links.remove_links_of(event.source_page_id, LinkGroup.of(event))
 
     async def _take_back_page_links(self, lost: Sequence[LinkFound], source: str, at: int) -> str:
         """Delete the links to pages. Returns another page with one of these links, or "".
@@ -127,7 +141,7 @@ class LinksAgent(Agent):
             for row in await self._links.page_links(host, link.target_page_id, PAGES_PER_DOMAIN, first):
                 if row.source_url == link.source_url:
                     await self._links.remove_page_link(row, at)
-                elif not row.nofollow and may_be_one_owner(host_of(row.source_url), source):
+                elif not row.nofollow and witness_of(host_of(row.source_url)) == witness_of(source):
                     other = other if other and host_of(other) == source else row.source_url
         return other
 
@@ -149,7 +163,7 @@ class LinksAgent(Agent):
 
     async def _remove_source(self, host: str, source: str, at: int) -> None:
         sources = await self._links.sources(host, self._max_sources)
-        domains = {owner_of(other) for other in sources if other != source}
+        domains = set(witnesses_of(host, (other for other in sources if other != source)))
         await self._links.put_in_links(host, round_down(len(domains)))
         if not domains:  # without links to it, the host is in no further computation of ranks
             await self._links.put_ranks({host: 1.0})
@@ -158,12 +172,7 @@ class LinksAgent(Agent):
 
     async def assigned(self, partitions: frozenset[int]) -> None:
         self._known.clear()
-
-
-def _group_of(event: LinkFound) -> LinkGroup:
-    links = list(event.each())
-    urls = tuple(link.target_url for link in links)
-    return LinkGroup(urls, event.generation, followed=not all(link.nofollow for link in links))
+        self._stored.forget_all()
 
 
 def _is_older(group: LinkGroup, event: PageNormalized) -> bool:

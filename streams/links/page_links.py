@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import xxhash
 
 from schemas import LinkFound
-from streams.crawl.domains import owner_of
+from streams.crawl.domains import surely_independent, witness_of
 from streams.crawl.urls import host_of
 from streams.stores.protocols import PageLink
 
@@ -37,32 +37,38 @@ class LinkingDomain:
         return all(link.nofollow for link in self.links)
 
 
+def witnesses_of(host: str, sources: Iterable[str]) -> list[str]:
+    """Return the witnesses among the hosts that link to a host: a host's own is none."""
+    own = witness_of(host)
+    return [witness for witness in map(witness_of, sources) if witness != own]
+
+
 def links_to_store(event: LinkFound) -> Iterator[PageLink]:
     """Yield the links of an event that are stored: those from another registrable domain."""
     source = host_of(event.source_url)
     for link in event.each():
         host = host_of(link.target_url)
-        if owner_of(host) != owner_of(source):
+        if surely_independent(host, source):
             anchor = link.anchor[:MAX_ANCHOR_CHARS]
             place = place_of(event.source_url)
             yield PageLink(host, link.target_page_id, place, event.source_url, anchor, link.nofollow)
 
 
 def place_of(source_url: str) -> int:
-    """Return the place of a link from this page: by its registrable domain, then by the page."""
+    """Return the place of a link from this page: by its witness, then by the page."""
     return first_place_of(source_url) + _hash(source_url) % PAGES_PER_DOMAIN
 
 
 def first_place_of(source_url: str) -> int:
-    """Return the first place of the links of a page's registrable domain."""
-    return _hash(owner_of(host_of(source_url))) % DOMAINS * PAGES_PER_DOMAIN
+    """Return the first place of the links of a page's witness."""
+    return _hash(witness_of(host_of(source_url))) % DOMAINS * PAGES_PER_DOMAIN
 
 
 def group_by_domain(links: Iterable[PageLink]) -> list[LinkingDomain]:
     """Return the linking domains, first those that vouch for a link, then those with more links."""
     found: dict[str, list[PageLink]] = {}
     for link in links:
-        found.setdefault(owner_of(host_of(link.source_url)), []).append(link)
+        found.setdefault(witness_of(host_of(link.source_url)), []).append(link)
     domains = [LinkingDomain(domain, tuple(of_domain)) for domain, of_domain in found.items()]
     return sorted(domains, key=lambda one: (one.nofollow, -len(one.links), one.domain))
 

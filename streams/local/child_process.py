@@ -77,6 +77,11 @@ class Child:
         """The exit status, or None while the child runs. Negative: the number of the signal that ended it."""
         return self.process.poll()
 
+    @property
+    def will_be_nice(self) -> bool:
+        """True if the child is to be nicer than it is, once it has started."""
+        return self._nice > 0
+
     def yield_processor(self) -> None:
         """Give the child the niceness of its launch, once. Call it when the child has started.
 

@@ -66,6 +66,17 @@ def listens(port: int) -> bool:
     return True
 
 
+def is_closed(port: int) -> bool:
+    """Return True if no process has the port: a busy one that has it accepts connections, since the kernel does."""
+    try:
+        socket.create_connection((HOST, port), CONNECT_SECONDS).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def cassandra_answers(port: int, context: ssl.SSLContext | None = None, host: str = HOST) -> bool:
     """Return True if Cassandra answers CQL: the port opens last, when the node can take requests."""
     try:

@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from rich.console import Console
@@ -29,8 +30,9 @@ class PipeReport:
 
     def __call__(self, what: str, details: dict[str, Any]) -> None:
         line = json.dumps({"what": what, **details})
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+        with suppress(OSError):  # a full disk must not end who reports
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
         if self._pipe is None:
             return
         try:

@@ -63,6 +63,10 @@ class Supervisor:
     state: StackState = field(init=False)
     home: Path = field(init=False)
     scheduled: list[ScheduledCommand] = field(default_factory=list)
+    _is_unwritten: bool = False
+    """True if the file of the state has an earlier state."""
+    _refusal: str = ""
+    """The last error of housekeeping that was reported."""
 
     def __post_init__(self) -> None:
         self.home = self.settings.home.resolve()
@@ -141,17 +145,37 @@ class Supervisor:
     def _note(self, **changes: Any) -> None:
         processes = tuple(watched.state for watched in self.watched)
         self.state = replace(self.state, processes=processes, **changes)
-        write_state(self.home, self.state)
+        try:
+            write_state(self.home, self.state)
+            self._is_unwritten = False
+        except OSError:
+            if self.state.state == "starting":
+                raise  # the workers read the addresses from the file
+            # As on a full disk. The processes go on, and the next look tries again.
+            self._is_unwritten = True
+
+    def _try(self, step: Callable[[], None]) -> None:
+        """Run a step of housekeeping. An error of the machine, as on a full disk, ends nothing: it is tried again."""
+        try:
+            step()
+            return
+        except OSError as error:
+            refusal = str(error)
+        if refusal != self._refusal:
+            self._refusal = refusal
+            self._warn(f"a part of the housekeeping failed, and is tried again: {refusal}")
 
     def watch(self) -> None:
         """Restart processes that end, and processes that hang (`patience`), until the stop signal."""
         self.scheduled = self._commands()
         with HealthChecks() as checks:
             while not self.stop_asked.wait(LOOK_SECONDS):
-                self._pause_or_resume()
+                self._try(self._pause_or_resume)
                 now = time.monotonic()
                 for watched in self.watched:
-                    self._check(watched, now)
+                    self._try(partial(self._check, watched, now))
+                if self._is_unwritten:
+                    self._note()
                 running = [watched for watched in self.watched if watched.start_again_at is None]
                 is_full = is_machine_full(os.getloadavg()[0], os.cpu_count() or 1)
                 for watched in running:
@@ -159,7 +183,7 @@ class Supervisor:
                     watched.child.share_processor(is_full=is_full)
                 for watched, reason in checks.look(running, now):
                     self._end_hanging(watched, reason, now)
-                self._run_scheduled(time.time())
+                self._try(partial(self._run_scheduled, time.time()))
 
     def _commands(self) -> list[ScheduledCommand]:
         """Return the commands that run from time to time. An external Cassandra is its operators' to look after."""

@@ -67,11 +67,11 @@ class Eraser:
         for page_id in pages:
             refs |= await self.references_of(page_id)
         shared = (refs & set(elsewhere)) | (await self._shared(refs, pages) if refs else set())
-        count = size = 0
-        for ref in sorted(refs - shared):
-            if blob := await self._stores.blob_collection.find(ref.hex()):
-                count, size = count + 1, size + await self._stores.blob_collection.size_bytes(blob.ref)
-                await self._stores.blob_collection.delete(blob)
+        collection, count, size = self._stores.blob_collection, 0, 0
+        blobs = [await collection.find(ref.hex()) for ref in sorted(refs - shared)]
+        for blob in [*filter(None, blobs), *[one for page_id in pages for one in await collection.of_page(page_id)]]:
+            count, size = count + 1, size + await collection.size_bytes(blob.ref)
+            await collection.delete(blob)
         for page_id in pages:
             await self._erase_rows(page_id, before)
         kept = [ref for ref in shared if await self._stores.blob_collection.find(ref.hex())]

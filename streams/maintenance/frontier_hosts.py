@@ -65,7 +65,7 @@ async def paused_until(store: FrontierStore, name: str, now: int) -> int | None:
     None: none waits, or its robots.txt can't be read. While the answer to a request is awaited, it is `now`: the host's
     state is about to change. Further visits of pages, at their own times, are nothing that waits for the host.
     """
-    row = await store.host(bucket_of(name), name)
+    row = await store.host(name)
     host = Host.from_row(row) if row else Host(bucket_of(name), name)
     if host.leases:
         return now
@@ -76,7 +76,7 @@ async def paused_until(store: FrontierStore, name: str, now: int) -> int | None:
 
 async def view_host(store: FrontierStore, name: str, now: int) -> HostView | None:
     """Return the view of one host, or None if the frontier doesn't know it and has no order for it."""
-    row = await store.host(bucket_of(name), name)
+    row = await store.host(name)
     order = await store.order(name)
     if row is None and order is None:
         return None
@@ -107,9 +107,9 @@ async def why_left_out(store: FrontierStore, blobs: Blobs, robot: ProductToken, 
 
     Empty if the frontier has the URL, or would take it.
     """
-    if not url or await store.url(page_id(url)):
+    if not url or await store.url(host_of(url), page_id(url)):
         return ""
-    host = await store.host(bucket_of(host_of(url)), host_of(url))
+    host = await store.host(host_of(url))
     return reason_left_out(url, host, now) or await why_disallowed(blobs, robot, url, host)
 
 
@@ -142,7 +142,7 @@ async def change_order(store: FrontierStore, name: str, now: int, **changes: Any
 
 async def count_waiting(store: FrontierStore, name: str, limit: int) -> int:
     """Return the number of URLs of a host that wait, further visits included: `limit` at most."""
-    row = await store.host(bucket_of(name), name)
+    row = await store.host(name)
     return len(await store.queued(name, Host.from_row(row).cursor, limit)) if row else 0
 
 

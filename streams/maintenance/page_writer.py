@@ -19,6 +19,7 @@ from uuid import UUID
 
 import numpy as np
 
+from streams.crawl.audiences import Audiences
 from streams.errors import PoisonError
 from streams.maintenance.recomputing import read_statements
 from streams.models.protocols import Embedder, ModelInfo, Vectors
@@ -26,7 +27,7 @@ from streams.statements.statement import PageStatements
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
 from streams.vectors.batching import TextBatcher
-from streams.vectors.page_records import IndexedPage, indexed_page, superseded_below
+from streams.vectors.page_records import IndexedPage, PageFacts, indexed_page, superseded_below, with_audience
 from streams.vectors.points import decode_vectors, payloads_of, points_of, texts_of
 
 KNOWN_PAGES = 2_000_000
@@ -89,6 +90,7 @@ class PageWriter:
     def __init__(self, stores: Stores, embedder: Embedder, pace: Pace) -> None:
         self._stores, self._pace = stores, pace
         self._batcher = TextBatcher(embedder)
+        self._audiences = Audiences(stores.api_keys, True, time.monotonic)
         self._known: set[int] = set()
         """Hashes of the pages, as recorded, that this run wrote or found in the collection."""
         self.outcome = Outcome()
@@ -121,7 +123,7 @@ class PageWriter:
 
     async def holds(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
         """Return True if the collection holds the page's points as they would be written now, and no older points."""
-        payloads = payloads_of(statements, page.facts)
+        payloads = payloads_of(statements, await self._facts_of(page))
         wanted = {one.id: payload for one, payload in zip(statements.statements, payloads, strict=True)}
         held = {
             hit.id: hit.payload
@@ -131,12 +133,16 @@ class PageWriter:
         }
         return held == wanted
 
+    async def _facts_of(self, page: IndexedPage) -> PageFacts:
+        """Return the facts as recorded, with the audience that the page has by the sites as they are now."""
+        return with_audience(page.facts, await self._audiences.of(page.url))
+
     async def _count(self, page: IndexedPage, target: Target) -> int:
         return await self._stores.vectors.count(target.collection, page.page_id, page.generation)
 
     async def replace(self, page: IndexedPage, statements: PageStatements, vectors: Vectors, target: Target) -> None:
         """Write the page's points in place of its points of this generation and of earlier ones."""
-        points = await asyncio.to_thread(points_of, statements, vectors, page.facts)
+        points = await asyncio.to_thread(points_of, statements, vectors, await self._facts_of(page))
         await self._stores.vectors.upsert(target.collection, points)
         await self._stores.vectors.remove_page(
             target.collection,
@@ -158,8 +164,7 @@ class PageWriter:
         self, page: IndexedPage, statements: PageStatements, record: PageRecord, model: ModelInfo
     ) -> Vectors:
         indexed = record.indexed
-        of_model = (indexed.model, indexed.model_version) == (model.name, model.version)
-        if of_model and indexed.statements_ref == page.statements_ref:
+        if indexed.embedded_by == model.model and indexed.statements_ref == page.statements_ref:
             try:
                 return decode_vectors(await self._stores.blobs.get(indexed.vectors_ref), page.statements_ref)
             except PoisonError:

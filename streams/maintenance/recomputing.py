@@ -79,7 +79,7 @@ class Recomputer:
 
         Raises PoisonError if the page's statements are missing or damaged.
         """
-        if (record.indexed.model, record.indexed.model_version) != (model.name, model.version):
+        if record.indexed.embedded_by != model.model:
             return None
         stored = await read_statements(self._stores, page)
         state, made = await self._make_statements(page, stored, record)

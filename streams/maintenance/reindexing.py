@@ -257,7 +257,7 @@ class Reindexer:
     async def _recall(self, collection: str, texts: Sequence[str]) -> float:
         if not texts:
             return 1.0
-        vectors = await self._embedder.embed(texts)
+        vectors = await self._embedder.embed(texts, "passage")
         recalls = [await recall_of(self._stores.vectors, collection, vector.tolist()) for vector in vectors]
         return Recall(sum(each.found for each in recalls), sum(each.expected for each in recalls)).share
 

@@ -24,6 +24,7 @@ from uuid import UUID
 from streams.errors import UsageError
 from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
+from streams.stores.blobs import BlobPlace
 from streams.stores.page_record import Indexed
 from streams.stores.protocols import BlobCollection, Pages, StoredBlob
 from streams.stores.removals import has_left, without_text
@@ -182,13 +183,17 @@ class Sweeper:
             await self._advance(position, len(refs))
 
     async def _sweep(self) -> None:
-        position: int | None = self._progress.position
-        while position is not None:
-            blobs, position = await self._collection.stored(position, BATCH)
+        tables = self._collection.tables
+        while self._progress.source < len(tables):
+            table = tables[self._progress.source]
+            blobs, position = await self._collection.stored(table, self._progress.position, BATCH)
             self._progress.counts.blobs += len(blobs)
             known = self._known([blob.ref for blob in blobs])
             await self._judge([blob for blob, is_known in zip(blobs, known, strict=True) if not is_known])
             await self._advance(position, len(blobs))
+            if position is None:
+                self._progress.source += 1
+                self._progress.position = 0
 
     async def _judge(self, unreferenced: Sequence[StoredBlob]) -> None:
         counts, now = self._progress.counts, self._progress.started_at
@@ -213,7 +218,7 @@ class Sweeper:
                 await self._collection.delete(blob)
 
     def _known(self, refs: Sequence[str]) -> list[bool]:
-        return self._references.contains([bytes.fromhex(ref) for ref in refs]) if refs else []
+        return self._references.contains([BlobPlace.of(ref).hash for ref in refs]) if refs else []
 
     async def _advance(self, position: int | None, rows: int) -> None:
         self._progress.position = POSITIONS if position is None else position

@@ -21,7 +21,7 @@ from streams.models.inference.cross_encoder import CrossEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import CHAIN_MODEL, check_files, model_info, parameters_of, read_config
 from streams.models.inference.runtimes import resolve_runtime
-from streams.models.protocols import Link, ModelInfo, Models, Vectors, shift_link
+from streams.models.protocols import Link, ModelInfo, Models, TextRole, Vectors, shift_link
 from streams.settings import Settings
 from streams.tracing import span
 
@@ -79,19 +79,17 @@ class InProcessEmbedder:
         self._statements = Loaded(lambda: load(threads), threads, BULK_NICE)
         self._queries = Loaded(lambda: load(1))
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
+    async def info(self, role: TextRole = "passage") -> ModelInfo:
         return self._info
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         """Embed the texts. Raises DeadlineExceeded; a batch that has begun still ends in its thread."""
-        encoder = self._queries if urgent else self._statements
+        encoder = self._queries if role == "query" else self._statements
         try:
             async with asyncio.timeout(deadline_seconds):
                 with span(f"model {self._info.name} embed", {"riffle.texts": len(texts)}):
                     return await embed_in_batches(
-                        texts,
+                        self._info.prefixed(texts, role),
                         BATCH_SIZE,
                         self._info.dimensions,
                         lambda batch: encoder.call(lambda model: model.embed(batch)),

@@ -6,14 +6,22 @@ in common have similar vectors, and equal texts equal ones.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import xxhash
 
 from streams.models.inference.antecedents import links_by_rule
-from streams.models.protocols import Link, ModelInfo, Vectors
+from streams.models.protocols import Link, ModelInfo, TextRole, Vectors
 
 _WORD = re.compile(r"\w+")
+_KEPT_WORDS = 4_096
+"""Maximum words with a hash in memory."""
+
+
+@lru_cache(_KEPT_WORDS)
+def _hash(word: str) -> int:
+    return xxhash.xxh3_64_intdigest(word.encode("utf-8", "replace"))
 
 
 class MemoryEmbedder:
@@ -22,17 +30,18 @@ class MemoryEmbedder:
     def __init__(self, dimensions: int = 64, *, name: str = "feature-hashing", version: str = "1") -> None:
         self._info = ModelInfo(name, version, dimensions)
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
+    async def info(self, role: TextRole = "passage") -> ModelInfo:
         return self._info
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
-        vectors = np.zeros((len(texts), self._info.dimensions), dtype=np.float32)
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
+        dimensions = self._info.dimensions
+        vectors = np.zeros((len(texts), dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
+            sums = [0.0] * dimensions
             for word in _WORD.findall(text.lower()):
-                bits = xxhash.xxh3_64_intdigest(word.encode("utf-8", "replace"))
-                vectors[row, bits % self._info.dimensions] += 1.0 if bits >> 63 else -1.0
+                bits = _hash(word)
+                sums[bits % dimensions] += 1.0 if bits >> 63 else -1.0
+            vectors[row] = sums
         lengths = np.linalg.norm(vectors, axis=1)
         vectors[lengths == 0, 0] = 1.0
         result: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))

@@ -2,13 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schemas.pages import ModelName
+
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), rows of unit length unless the model says otherwise."""
+TextRole = Literal["query", "passage"]
+"""The role of a text: a query, or a passage that queries find. Some models read the two in different forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +24,30 @@ class ModelInfo:
     dimensions: int
     max_tokens: int = 256
     normalized: bool = True
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    """The words that the model was trained to read before each query, and before each passage."""
+
+    def prefixed(self, texts: Sequence[str], role: TextRole) -> Sequence[str]:
+        """Return the texts as the model reads them."""
+        prefix = self.query_prefix if role == "query" else self.passage_prefix
+        return [prefix + text for text in texts] if prefix else texts
+
+    @property
+    def model(self) -> ModelName:
+        return ModelName(self.name, self.version)
 
 
 class Embedder(Protocol):
     """The embedding model."""
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
-        """Return the description of the model; with `urgent`, of the model that embeds queries."""
+    async def info(self, role: TextRole = "passage") -> ModelInfo:
+        """Return the description of the model that embeds texts of this role."""
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         """Return vectors of shape (len(texts), dimensions). Any number of texts is embedded, in batches of the model.
 
-        `urgent`: a person waits, so the model for queries embeds the texts, or the bulk model before its bulk work.
+        A person waits for a query: the model for queries embeds it, or the bulk model before its bulk work.
         """
 
 

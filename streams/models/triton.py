@@ -24,13 +24,15 @@ from streams.models.inference.chain_windows import parts
 from streams.models.inference.link_columns import NAMES, from_columns
 from streams.models.inference.repository import CHAIN_MODEL, model_info, parameters_of
 from streams.models.inference.seals import READ, SEAL, find_row_fault, find_whole_fault
-from streams.models.protocols import Link, ModelInfo, Models, Vectors, shift_link
+from streams.models.protocols import Link, ModelInfo, Models, TextRole, Vectors, shift_link
 from streams.models.triton_connection import MissingModel, Tensor, TritonConnection
 from streams.models.triton_graphs import ChainGraph, EmbeddingGraph, RerankGraph, is_graph
 from streams.settings import Settings, TritonSettings
 
 IN_FLIGHT = 4
 """Maximum batches of one call at the server: they keep every model instance busy without a burst."""
+READ_AGAIN_SECONDS = 30.0
+"""Time after which a model's configuration is read again (seconds)."""
 QUERY_PRIORITY, BULK_PRIORITY = 1, 2
 """Priorities of requests. Triton serves 1 first. Models without priority levels ignore priorities."""
 MAX_TEXT_CHARS = 20_000
@@ -68,7 +70,7 @@ async def _either(triton: "TritonEmbedder") -> None:
     except StoreUnavailable as error:
         if not triton.has_query_server and not isinstance(error, MissingModel):
             raise
-        await triton.info(urgent=True)
+        await triton.info("query")
 
 
 class TritonModel:
@@ -81,18 +83,26 @@ class TritonModel:
         self._priority = priority
         self._info: ModelInfo | None = None
         self._graph: EmbeddingGraph | None = None
+        self._config: Mapping[str, Any] = {}
+        self._read_at = 0.0
         self._outputs = ["EMBEDDING", SEAL]
 
     async def info(self) -> ModelInfo:
-        """Return the model's description, from its configuration. Raises StoreUnavailable."""
-        if self._info is None:
+        """Return the model's description, from its configuration. Raises StoreUnavailable.
+
+        It is read again now and then: another model may have come under the same name.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._info is None or now - self._read_at >= READ_AGAIN_SECONDS:
+            self._read_at = now  # further calls use the former description meanwhile
             config = await self._connection.config(self.name)
-            info = model_info(parameters_of(config), f"Triton at {self._connection.url}, model {self.name}")
-            self._graph = EmbeddingGraph(self._connection, self.name, config) if is_graph(config) else None
-            self._info = info
-            self.batch_size = min(self.batch_size, int(config.get("max_batch_size", 0)) or 1)
-            if READ in [output.get("name") for output in config.get("output", [])]:
-                self._outputs = ["EMBEDDING", SEAL, READ]
+            if self._info is None or config != self._config:
+                info = model_info(parameters_of(config), f"Triton at {self._connection.url}, model {self.name}")
+                self._graph = EmbeddingGraph(self._connection, self.name, config) if is_graph(config) else None
+                self._info, self._config = info, config
+                self.batch_size = min(self.batch_size, int(config.get("max_batch_size", 0)) or 1)
+                if READ in [output.get("name") for output in config.get("output", [])]:
+                    self._outputs = ["EMBEDDING", SEAL, READ]
         return self._info
 
     async def embed(self, texts: Sequence[str], seconds: float) -> Vectors:
@@ -138,14 +148,12 @@ class TritonEmbedder:
         self._has_query_model = bool(settings.query_model)
         self._slots = asyncio.Semaphore(IN_FLIGHT)
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
+    async def info(self, role: TextRole = "passage") -> ModelInfo:
         """Return the model's description. Raises StoreUnavailable."""
-        return await (await self._model(urgent)).info()
+        return await (await self._model(role)).info()
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
-        model = await self._model(urgent)
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
+        model = await self._model(role)
         info, size = await model.info(), model.batch_size
         seconds = self._settings.timeout_seconds if deadline_seconds is None else deadline_seconds
 
@@ -153,10 +161,10 @@ class TritonEmbedder:
             async with self._slots:
                 return await model.embed(batch, seconds)
 
-        return await embed_in_batches(texts, size, info.dimensions, embed_batch)
+        return await embed_in_batches(info.prefixed(texts, role), size, info.dimensions, embed_batch)
 
-    async def _model(self, urgent: bool) -> TritonModel:
-        if not urgent:
+    async def _model(self, role: TextRole) -> TritonModel:
+        if role == "passage":
             await self._bulk.info()
             return self._bulk
         if self._has_query_model:

@@ -33,7 +33,7 @@ from streams.models.batches import gather_all
 from streams.models.inference.chain_encoder import OUTPUTS, ChainReader, Pass
 from streams.models.inference.cross_encoder import Floats, read_scores
 from streams.models.inference.pairs import IDS, MASK, Feeds, PairTokenizer
-from streams.models.inference.repository import CHAIN_MODEL, parameters_of
+from streams.models.inference.repository import CHAIN_MODEL, parameters_of, prefixes_of
 from streams.models.inference.seals import find_read_fault, read_checksums
 from streams.models.inference.tokenizing import PaddedTokenizer, unpack_tokenizer
 from streams.models.protocols import Link, Vectors
@@ -60,7 +60,7 @@ class EmbeddingGraph:
         except (KeyError, ValueError) as error:
             raise StoreUnavailable(f"{where}: its parameter {error} is missing or no number") from error
         self._connection, self._name = connection, name
-        self._tokenizer = PaddedTokenizer(tokenizer, **sizes)
+        self._tokenizer = PaddedTokenizer(tokenizer, **sizes, prefixes=prefixes_of(parameters))
 
     async def embed(self, texts: Sequence[str], width: int, seconds: float, priority: int) -> Vectors:
         """Return the vectors of one batch. Raises the errors of `TritonConnection.infer`."""

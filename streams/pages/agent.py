@@ -8,13 +8,14 @@ from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalize
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.clock import now_micros
+from streams.crawl.audiences import EVERYBODY, Audiences
 from streams.crawl.content_signals import is_expired
 from streams.crawl.frontier.host_caches import HostOrders
 from streams.crawl.last_content import may_stay, with_last_content
 from streams.errors import MissingBlob, PageErased, Refused
 from streams.pages.document.codec import decode_document
-from streams.pages.link_events import AnnouncedLinks, discoveries, feeds, found_links
-from streams.pages.parse.robots_directives import with_robot
+from streams.pages.link_events import AnnouncedLinks, discoveries, feeds, found_links, link_groups
+from streams.pages.parse.robots_directives import IS_STYLED, with_robot
 from streams.pages.replaced import is_gone, is_protected
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
@@ -22,12 +23,14 @@ from streams.pages.sitemap_events import note_feed, sitemap_events
 from streams.pages.soft_404 import MIN_LIKENESS, MissingPages
 from streams.robot_name import ROBOT, ProductToken
 from streams.runtime.agent import Agent, Delivery, Emit
+from streams.sandbox.limits import EXHAUSTING
 from streams.settings import Settings
+from streams.stores.blobs import PartWriter, is_of_page
 from streams.stores.opener import Stores
 from streams.stores.page_record import Fetched, Normalized
+from streams.stores.protocols import LinkGroup
 from streams.stores.removals import blob_of_page
 
-_SIGN_IN = "a sign-in page in place of the page"
 _NOINDEX = "the page asks not to be indexed"
 _SOFT_404 = "a soft 404: the host sends the same page for a name that can't exist"
 _NOINDEX_EXPIRED = "the page asks not to be shown any more (unavailable_after)"
@@ -44,8 +47,11 @@ class NormalizeAgent(Agent):
         allowed: AllowedOrigins = NO_ORIGINS,
         robot: ProductToken = ROBOT,
         now: Callable[[], int] = now_micros,
+        *,
+        has_private_sites: bool = False,
     ) -> None:
         """`robot` is the name under which pages have directives for this crawler."""
+        self._audiences = Audiences(stores.api_keys, has_private_sites, monotonic)
         self._robot = robot
         self._orders = HostOrders(stores.frontier, now)
         self._stores = stores
@@ -75,7 +81,7 @@ class NormalizeAgent(Agent):
         except PageErased:
             return [_settled_event(event)]
         try:
-            outcome = await self._pool.parse(body, url=event.url, headers=with_robot(event.headers, self._robot))
+            outcome = await self._pool.parse(body, url=event.url, headers=self._headers_of(event))
         except Refused as refusal:
             return await self._refuse(event, refusal, delivery.at)
         if event.source != "crawl":
@@ -85,31 +91,38 @@ class NormalizeAgent(Agent):
         order = await self._orders.of(event.host)
         if order.blocked:
             return [_removed_event(event, "blocked", order.block_reason), _settled_event(event)]
-        if await self._is_sign_in(event, outcome):
-            await self._keep_content(event, delivery.at)
-            return [PageSettled.following(event, verdict="failed", is_sign_in=True)]
+        if await self._is_in_place(event, outcome):
+            return await self._keep_content(event, outcome, delivery.at)
+        audience = await self._audiences.of(event.url)
         if await self._missing.likeness(outcome.document, event.url, event.not_found_ref) >= MIN_LIKENESS:
             # Nobody follows the links of such a page: each name that can't exist would lead to them.
-            await self._store(event, outcome, delivery.at)
+            await self._store(event, outcome, audience, delivery.at)
             return [_removed_event(event, "gone", _SOFT_404), PageSettled.following(event, verdict="soft_404")]
-        reference = await self._store(event, outcome, delivery.at)
         noindex = _find_noindex(event, outcome)
+        # What a private page links to is known to its readers only: it says nothing about the linked page.
+        has_edges = not noindex and audience == EVERYBODY
+        found = list(found_links(event, outcome, self._allowed, has_edges=has_edges))
+        reference = await self._store(event, outcome, audience, delivery.at, link_groups(found))
         # A feed that is linked to, too, is read as a feed: so the feeds come before the links.
         named: list[PageDiscovered | LinkFound] = [
             *feeds(event, outcome, self._allowed),
             *discoveries(event, outcome, self._allowed),
-            *found_links(event, outcome, self._allowed, has_edges=not noindex),
+            *found,
         ]
         links = self._announced.drop_announced(named, delivery.envelope.id)
         # The links first: a crawl must not seem to be done once the page is settled, and the links that the page has no
         # more are looked for when `pages.normalized` comes.
         if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
             return [*links, _removed_event(event, "noindex", noindex), _settled_event(event)]
-        return [*links, _normalized_event(event, outcome, reference)]
+        return [*links, _normalized_event(event, outcome, reference, audience)]
 
-    async def _is_sign_in(self, event: PageFetched, outcome: PageOutcome) -> bool:
-        """Return whether a sign-in page came in place of the page's content, which stays for now."""
-        if outcome.sign_in != "form" or event.last_content is None:
+    def _headers_of(self, event: PageFetched) -> dict[str, str]:
+        """Return the headers with what the parser needs to know beside them."""
+        return with_robot(event.headers, self._robot) | ({IS_STYLED: "1"} if event.rendered else {})
+
+    async def _is_in_place(self, event: PageFetched, outcome: PageOutcome) -> bool:
+        """Return whether a sign-in page or a refresh came in place of the page's content, which stays for now."""
+        if not (outcome.sign_in == "form" or outcome.redirect_url) or event.last_content is None:
             return False
         record = await self._stores.pages.get(event.page_id)
         known = record.normalized
@@ -123,13 +136,24 @@ class NormalizeAgent(Agent):
             return False
         return is_gone(decode_document(former).text, decode_document(outcome.document).text)
 
-    async def _keep_content(self, event: PageFetched, at: int) -> None:
-        """Record the answer with the references of the last content, unless a later answer came meanwhile."""
+    async def _keep_content(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
+        """Record the answer with the references of the last content, unless a later answer came meanwhile.
+
+        A refresh is a redirect: its target is announced.
+        """
         assert event.last_content
+        if outcome.redirect_url:
+            answer: dict[str, str | None] = {"outcome": "redirect", "redirect_to": outcome.redirect_url}
+        else:
+            answer = {"outcome": "refused", "error": "a sign-in page in place of the page"}
         if (await self._stores.pages.get(event.page_id)).fetched.generation == event.generation:
-            refused = event.model_copy(update={"outcome": "refused", "error": _SIGN_IN})
-            kept = Fetched.of_event(with_last_content(refused, event.last_content))
+            kept = Fetched.of_event(with_last_content(event.model_copy(update=answer), event.last_content))
             await self._stores.pages.put(event.page_id, kept, at)
+        in_place = "refresh" if outcome.redirect_url else "sign_in"
+        return [
+            *discoveries(event, outcome, self._allowed),
+            PageSettled.following(event, verdict="failed", in_place=in_place),
+        ]
 
     async def _keep_import(self, event: PageFetched, at: int) -> None:
         """Record the answer of an imported page, as a fetch does: sweeps keep its body, and its host can come back."""
@@ -154,15 +178,21 @@ class NormalizeAgent(Agent):
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
         self._announced.remember(outputs, delivery.envelope.id)
 
-    async def _store(self, event: PageFetched, outcome: PageOutcome, at: int) -> str:
-        reference = await self._stores.blobs.put(outcome.document)
-        await self._stores.pages.put(event.page_id, _normalized_part(event, outcome, reference), at)
+    async def _store(
+        self, event: PageFetched, outcome: PageOutcome, audience: str, at: int, links: Sequence[LinkGroup] = ()
+    ) -> str:
+        blobs, pages = self._stores.blobs, self._stores.pages
+        # The document is where the body is, which was found to keep the partition of the page small.
+        writer = PartWriter(blobs, pages, event.page_id, with_record=is_of_page(event.body_ref))
+        reference = await writer.add(outcome.document)
+        await writer.put(_normalized_part(event, outcome, reference, audience), at, links)
         return reference
 
     async def _refuse(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
         part = Normalized.of_refusal(event.url, event.generation, str(refusal))
         await self._stores.pages.put(event.page_id, part, at)
-        return [_removed_event(event, "unsupported", str(refusal)), _settled_event(event)]
+        settled = _settled_event(event).model_copy(update={"exhausting": refusal.rule in EXHAUSTING})
+        return [_removed_event(event, "unsupported", str(refusal)), settled]
 
 
 def _find_noindex(event: PageFetched, outcome: PageOutcome) -> str:
@@ -177,7 +207,7 @@ def _settled_event(event: PageFetched) -> PageSettled:
     return PageSettled.following(event, verdict="refused")
 
 
-def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -> Normalized:
+def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str, audience: str) -> Normalized:
     facts = outcome.facts
     return Normalized(
         **_common_fields(outcome, reference),
@@ -196,15 +226,17 @@ def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -
         typed=outcome.typed,
         quality=outcome.quality,
         sign_in=outcome.sign_in,
+        audience=audience,
     )
 
 
-def _normalized_event(event: PageFetched, outcome: PageOutcome, reference: str) -> PageNormalized:
+def _normalized_event(event: PageFetched, outcome: PageOutcome, reference: str, audience: str) -> PageNormalized:
     return PageNormalized.following(
         event,
         **_common_fields(outcome, reference),
         canonical_url=outcome.canonical_url,
         quality=outcome.quality.get("score"),
+        audience=audience,
     )
 
 
@@ -221,4 +253,7 @@ def _removed_event(event: PageFetched, reason: str, detail: str) -> PageRemoved:
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
     """Make the stage's agent. Its parsing processes start and end with it."""
-    return NormalizeAgent(stores, ParsePool(), allowed=settings.crawl.origins, robot=settings.crawl.robot_name)
+    crawl, has_private_sites = settings.crawl, settings.access.private_sites
+    return NormalizeAgent(
+        stores, ParsePool(), allowed=crawl.origins, robot=crawl.robot_name, has_private_sites=has_private_sites
+    )

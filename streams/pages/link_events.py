@@ -22,10 +22,11 @@ from schemas.ids import page_id
 from schemas.links import MoreLink
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.caches import RecentCache
-from streams.crawl.domains import may_be_one_owner
+from streams.crawl.domains import may_be_one_owner, surely_independent
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 from streams.pages.sandbox.worker_messages import PageOutcome
+from streams.stores.protocols import LinkGroup
 
 MAX_LINKS_PER_EVENT = 200
 """Maximum number of links in one event."""
@@ -92,10 +93,12 @@ def found_links(
 
 def _found(event: PageFetched, links: Sequence[MoreLink], scope: CrawlScope) -> LinkFound:
     first, *more = links
+    host = host_of(first.target_url)
     return LinkFound.model_validate(
         {
             "target_page_id": page_id(first.target_url),
-            "target_host": host_of(first.target_url),
+            "target_host": host,
+            "is_recorded": any(link.in_content for link in links) and surely_independent(host, event.host),
             "source_page_id": event.page_id,
             "source_url": event.url,
             "generation": event.generation,
@@ -104,6 +107,12 @@ def _found(event: PageFetched, links: Sequence[MoreLink], scope: CrawlScope) -> 
             **first.model_dump(),
         }
     )
+
+
+def link_groups(found: Iterable[LinkFound]) -> list[LinkGroup]:
+    """Return the groups of links that are stored with the record of the page: edges to other registrable domains."""
+    edges = (event.edges() for event in found if event.is_recorded)
+    return [LinkGroup.of(event) for event in edges if event]
 
 
 def feeds(event: PageFetched, outcome: PageOutcome, allowed: AllowedOrigins = NO_ORIGINS) -> Iterator[PageDiscovered]:

@@ -34,7 +34,7 @@ MAX_PAGE = 5_000
 MAX_LINKS = 5_000
 """Maximum number of links that are read of a page."""
 MAX_NOTICE_WORDS = 60
-"""Maximum words of a page whose stated body is its text: it may be a notice, such as "enable JavaScript"."""
+"""Maximum words of a page whose text may be a notice, such as "enable JavaScript"."""
 _NOT_ENDORSED = frozenset({"nofollow", "ugc", "sponsored"})
 LANGUAGE_CHARS = 600
 """Length of the text that identifies the page's language (characters)."""
@@ -55,6 +55,19 @@ def page_starts(walk: Walk, elements: Sequence[int]) -> dict[str, list[int]]:
         page = min(numbers.get(element, 0), MAX_PAGE)
         starts += [block] * (page - len(starts))
     return {"pages": starts}
+
+
+def anchors_of_blocks(walk: Walk, elements: Sequence[int]) -> dict[str, list[list[int | str]]]:
+    """Return the fact `anchors`: the headings and terms that an address leads to, each as its block and its anchor.
+
+    `elements` are the elements of the blocks. A term may have a paragraph in it.
+    """
+    left = dict(walk.anchors)
+    found: list[list[int | str]] = []
+    for block, element in enumerate(elements if left else ()):
+        if anchor := left.pop(element, "") or left.pop(walk.parents[element], ""):
+            found.append([block, anchor])
+    return {"anchors": found} if found else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +104,15 @@ def normalize(
     own = frozenset(kept)
     kept = attach_notes(parsed.walk, kept, parsed.tree, url)
     segments = (parsed.walk.segments[index] for index in kept)
-    containers, blocks = Builder(parsed.walk, resolver.absolute, segments, clean=parsed.head.clean).result()
-    if '"articleBody"' in parsed.html:
-        words = sum(len(block.text.split()) for block in blocks)
-        if words <= MAX_NOTICE_WORDS and (body := stated_body(parsed.head, words)):
-            containers, blocks = (), tuple(Block("p", part) for part in body)
+    builder = Builder(parsed.walk, resolver.absolute, segments, clean=parsed.head.clean)
+    containers, blocks = builder.result()
+    of_blocks: dict[str, Any] = anchors_of_blocks(parsed.walk, builder.elements)
+    if doubtful := [block for block, element in enumerate(builder.elements) if element in parsed.doubtful]:
+        of_blocks["doubtful"] = doubtful
+    if (words := _count_few_words(blocks)) <= MAX_NOTICE_WORDS:
+        body = stated_body(parsed.head, words) if '"articleBody"' in parsed.html else []
+        if body or _is_notice(parsed.walk, kept):
+            containers, blocks, of_blocks = (), tuple(Block("p", part) for part in body), {}
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     written = parsed.written
@@ -106,6 +123,8 @@ def normalize(
         if written
         else _fields(parsed, blocks, text, kept, own, resolver)
     )
+    if not written:
+        fields["facts"] |= of_blocks
     if on.canonical and not written:
         fields["facts"]["canonical"] = on.canonical
     document = replace(document, **fields)
@@ -119,6 +138,29 @@ def normalize(
         counts=count_page(parsed),
         sign_in=judge_page(len(text)) if parsed.head.sign_in == "form" else parsed.head.sign_in,
     )
+
+
+def _count_few_words(blocks: Sequence[Block]) -> int:
+    """Return the number of words, or a number above MAX_NOTICE_WORDS."""
+    words = 0
+    for block in blocks:
+        words += len(block.text.split())
+        if words > MAX_NOTICE_WORDS:
+            break
+    return words
+
+
+def _is_notice(page: Walk, kept: Sequence[int]) -> bool:
+    """Return whether a text is shown only to readers whose browser runs no scripts: it says so, and nothing else."""
+    return all(_is_in_noscript(page, page.segments[index].element) for index in kept)
+
+
+def _is_in_noscript(page: Walk, element: int) -> bool:
+    while element > 0:
+        if page.tags[element] == "noscript":
+            return True
+        element = page.parents[element]
+    return False
 
 
 def normalize_file(file: Converted, *, kind: str, url: str, headers: Mapping[str, str] | None = None) -> Normalized:
@@ -146,6 +188,7 @@ def normalize_file(file: Converted, *, kind: str, url: str, headers: Mapping[str
         links=_links(parsed.walk, frozenset(everything), resolver),
         facts={name: value for name, value in stated.items() if value}
         | {"format": kind}
+        | ({"unread_chars": file.unread_chars} if file.unread_chars else {})
         | page_starts(parsed.walk, builder.elements),
     )
     document = replace(document, blocks=remove_page_language(document.blocks, document.language))

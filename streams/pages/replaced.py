@@ -1,13 +1,13 @@
-"""Finds out whether a sign-in page came in place of a page. Pure.
+"""Finds out whether a sign-in page or a refresh came in place of a page. Pure.
 
-A page with a form to sign in beside its content had that form before, too. In place of another page there is hardly any
-text but the form, and the text of the page is gone.
+A page with a form to sign in beside its content had that form before, too, and a page may load itself anew under
+another address. In place of another page there is hardly any text but the form, and the text of the page is gone.
 """
 
 import numpy as np
 
 from streams.pages.text.tokens import words
-from streams.sketches.features import shingles, word_hashes
+from streams.sketches import shingles, word_hashes
 from streams.stores.page_record import PageRecord
 from streams.stores.removals import removals
 

@@ -13,7 +13,7 @@ from streams.errors import PoisonError
 from streams.pages.document.codec import decode_document
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.text.tokens import words
-from streams.sketches.features import jaccard, shingles, word_hashes
+from streams.sketches import jaccard, shingles, word_hashes
 from streams.stores.protocols import Blobs
 
 MIN_LIKENESS = 0.8

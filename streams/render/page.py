@@ -15,15 +15,13 @@ from typing import Any
 from streams.errors import Refused, TransientError
 from streams.render.chromium import LimitReached, ProcessLimits, Watch, run_chromium
 from streams.render.protocol import Pipe, RendererEnded
+from streams.render.seen_text import READ_DOCUMENT, arguments_of
 
 ANSWERED_TYPES = frozenset({"Script", "XHR", "Fetch", "Stylesheet", "Preflight"})
 """Kinds of requests that are answered. A frame is a Document, and is not."""
 LOOK_SECONDS = 0.1
 CPU_SECONDS = 10.0
 """Maximum CPU time of all processes of a page's browser (seconds): a small application takes one."""
-OUTER_HTML = "document.body && document.body.hasChildNodes() ? document.documentElement.outerHTML.slice(0, {}) : ''"
-"""The document, or nothing if its scripts removed all of it. It is read in a world of its own: the page's scripts can't
-change what its functions return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,9 @@ async def render(program: str, url: str, body: bytes, content_type: str, load: L
         page.pipe = pipe
         try:
             async with asyncio.timeout(limits.seconds):
-                html = await _first(page.read(), watch.until_limit(), page.until_crash(), page.until_failure())
+                html = await _first(
+                    page.read(), watch.until_limit(), page.until_crash(), page.until_failure(), pipe.until_overrun()
+                )
         except TimeoutError:
             raise Refused("render", f"its scripts ran longer than {limits.seconds:g} s") from None
         except LimitReached as reached:
@@ -158,17 +158,22 @@ class _Page:
         return html
 
     async def _read_html(self, session: str) -> str:
-        """Return the document, as a world without the page's scripts sees it."""
+        """Return the document, as a world without the page's scripts sees it. They run no more."""
         pipe = self._need_pipe()
-        world = await pipe.call("Page.createIsolatedWorld", session, frameId=self._frame)
+        await pipe.call("Emulation.setScriptExecutionDisabled", session, value=True)
+        world = (await pipe.call("Page.createIsolatedWorld", session, frameId=self._frame)).get("executionContextId", 0)
         answer = await pipe.call(
-            "Runtime.evaluate",
+            "Runtime.callFunctionOn",
             session,
-            expression=OUTER_HTML.format(self._limits.html_bytes),
-            contextId=world.get("executionContextId", 0),
+            functionDeclaration=READ_DOCUMENT,
+            arguments=[{"value": arguments_of(self._limits.html_bytes)}],
+            executionContextId=world,
             returnByValue=True,
         )
-        return str((answer.get("result") or {}).get("value") or "")
+        html = (answer.get("result") or {}).get("value")
+        if "exceptionDetails" in answer or not isinstance(html, str):
+            raise Refused("render", "its document could not be read")
+        return html
 
     async def until_crash(self) -> None:
         """Return never. Raises Refused if the process of the page ends, as it does without memory for its scripts."""
@@ -190,7 +195,7 @@ class _Page:
                 await self._answer(parameters, session)
             case "Page.javascriptDialogOpening":
                 await self._need_pipe().call("Page.handleJavaScriptDialog", session, accept=False)
-            case "Inspector.targetCrashed":
+            case "Inspector.targetCrashed" | "Inspector.detached":
                 self._crashed.set()
             case "Page.loadEventFired":
                 self.traffic.last_at = time.monotonic()

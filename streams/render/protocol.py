@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 
+from streams.errors import Refused
+
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """Maximum length of one message (bytes)."""
 
@@ -32,6 +34,7 @@ class Pipe:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._overrun = asyncio.Event()
 
     async def call(self, method: str, session: str = "", **parameters: Any) -> dict[str, Any]:
         """Send a command and return its result; empty if Chromium answers with an error. Raises RendererEnded."""
@@ -55,6 +58,8 @@ class Pipe:
             while True:
                 await self._take(orjson.loads((await self._reader.readuntil(b"\0"))[:-1]))
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, orjson.JSONDecodeError, OSError) as error:
+            if isinstance(error, asyncio.LimitOverrunError):
+                self._overrun.set()
             ended = RendererEnded(f"the browser ended: {type(error).__name__}")
             for answer in self._waiting.values():
                 if not answer.done():
@@ -63,6 +68,11 @@ class Pipe:
         finally:
             for task in self._tasks:
                 task.cancel()
+
+    async def until_overrun(self) -> None:
+        """Return never. Raises Refused if Chromium sends a message that is too long: only the page makes it so."""
+        await self._overrun.wait()
+        raise Refused("render", f"its browser sent more than {MAX_MESSAGE_BYTES >> 20} MiB at once")
 
     async def _take(self, message: dict[str, Any]) -> None:
         answer = self._waiting.get(message.get("id", 0))

@@ -1,7 +1,7 @@
 """The interface between a stage's code and the runtime: deliveries in, events out. It doesn't depend on Kafka."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from schemas import Envelope, Event
@@ -21,6 +21,8 @@ class Delivery:
     partition: int
     offset: int
     attempt: int = 1
+    note_part: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
+    """Says that a part of the event is done: the deadline of the event counts from there. The work must be bounded."""
 
     @property
     def at(self) -> int:

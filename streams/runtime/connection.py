@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, Literal, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
@@ -112,6 +113,14 @@ def no_answer(settings: KafkaSettings, reason: object) -> KafkaAway:
     if settings.security_protocol != "PLAINTEXT":
         advice = "Which setting is wrong: `riffle doctor --only kafka`"
     return KafkaAway(f"Kafka at {settings.bootstrap} doesn't answer ({reason}). {advice}")
+
+
+def answer_of(future: Future[T]) -> T:
+    """Wait for an answer to an admin client. Raises KafkaException, also for an answer that is late."""
+    try:
+        return future.result(timeout=TIMEOUT_SECONDS)
+    except TimeoutError:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no answer in {TIMEOUT_SECONDS:.0f} s")) from None
 
 
 def retry_while_moving(ask: Callable[[], T]) -> T:

@@ -28,6 +28,7 @@ from faust.sensors import Sensor
 from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
+from streams.grouped_calls import is_cancelled
 from streams.runtime.agent import Agent
 from streams.runtime.brake import Brake
 from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, ssl_context
@@ -252,12 +253,18 @@ class StageApp:
                 await done()
             except BaseException as error:
                 # The event is not acknowledged, so it is delivered again, to this worker or another.
-                if isinstance(error, asyncio.CancelledError):
+                if is_cancelled(error):
                     raise
-                if not self.failed.done():
-                    self.failed.set_exception(error)
+                self._fail(error)
 
         return work
+
+    def _fail(self, error: BaseException) -> None:
+        """End the worker because of an error. A task that was cancelled from inside would end unseen."""
+        if isinstance(error, asyncio.CancelledError):
+            error = RiffleError("what a task of the worker waited for was cancelled")
+        if not self.failed.done():
+            self.failed.set_exception(error)
 
     async def send(self, records: Sequence[Record]) -> None:
         """Send records and wait until all in-sync replicas have them. Before the app's start it waits for the start.
@@ -286,8 +293,17 @@ class StageApp:
         self._started.set()
 
     def run_in_background(self, activity: Coroutine[None, None, None]) -> None:
-        """Run an activity beside the events until the stop."""
-        self._background.append(asyncio.create_task(activity))
+        """Run an activity beside the events until the stop. If it fails before, the worker ends."""
+
+        async def run() -> None:
+            try:
+                await activity
+            except BaseException as error:
+                if is_cancelled(error):
+                    raise
+                self._fail(error)
+
+        self._background.append(asyncio.create_task(run()))
 
     async def stop(self, grace_seconds: float) -> None:
         """Take no more events, finish those in progress, commit, and leave the group."""
@@ -308,8 +324,7 @@ class StageApp:
         _app, assigned = args[:2]
         if problem := self._partitions_changed():
             # After a restart the worker checks the topics, and its agent counts with the new number.
-            if not self.failed.done():
-                self.failed.set_exception(problem)
+            self._fail(problem)
             return
         await self._announce(assigned)
         self.ready = True

@@ -1,9 +1,10 @@
 """The progress of a worker, and the pages that show it: /healthz, /readyz, /metrics.
 
 A consumer that hangs after a rebalance still answers pings. So health means progress: while events wait, some of them
-(or parts of a long one) are finished or committed, and a worker without partitions gets its assignment in time. Nor may
-one partition be stuck for longer than an event may take. An unhealthy worker should be restarted. A worker that isn't
-ready has no partitions yet, or waits for a store that is away (/readyz names the store). A restart would not help it.
+(or parts of a long one) are finished or committed, and a worker without partitions gets them in time, counted from the
+begin of its start. Nor may one partition be stuck for longer than an event may take. An unhealthy worker should be
+restarted. A worker that isn't ready has no partitions yet, or waits for a store that is away (/readyz names the store).
+A restart would not help it.
 
 The pages are served by a thread of their own, so that a worker that is only slow answers. They say how long ago the
 worker's event loop had its last turn.
@@ -20,6 +21,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from streams.runtime.health_thread import HealthThread
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.observer import Metrics
+
+START_STALLS = 2
+"""Maximum duration of a start, as a multiple of the time without progress after which a worker is unhealthy."""
 
 
 @dataclass(slots=True)
@@ -75,6 +79,18 @@ class Progress:
             self.moved_at = now
         self.finished = finished
 
+    def begin(self, now: float) -> None:
+        """Note that the worker begins to start, or tries again: from now on it waits for its partitions.
+
+        Nothing is observed before it has started, and a start may hang. It has START_STALLS times as long as a worker
+        that runs: on a busy machine Kafka takes a minute for what is asked of it at a start.
+        """
+        self.waits, self.moved_at = True, now + (START_STALLS - 1) * self.stall_seconds
+
+    def wait_for(self, server: str) -> None:
+        """Note that the start waits for a server, which a restart would not help."""
+        self.waiting_for, self.waits = server, False
+
     def note_kafka(self, answered: bool, now: float) -> None:
         if answered or self.answered_at is None:
             self.answered_at = now
@@ -102,7 +118,7 @@ class Progress:
 
     def stalled_seconds(self, now: float) -> float:
         """Return how long events, or the worker, have been waiting without progress (seconds). 0 if nothing waits."""
-        return now - self.moved_at if self.waits and self.moved_at is not None else 0.0
+        return max(now - self.moved_at, 0.0) if self.waits and self.moved_at is not None else 0.0
 
     def uncommitted_seconds(self, now: float) -> float:
         """Return the time since the last commit of the partition with the longest wait (seconds). 0 if none waits."""

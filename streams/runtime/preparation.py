@@ -46,31 +46,29 @@ async def prepare_with_retries(
 ) -> Prepared | None:
     """Prepare the worker, and try again until the servers answer. Returns None if the worker is stopped before.
 
-    Meanwhile /readyz names the server that is away, by `waiting_for` of each stage's progress. `now`: the time of the
-    progress.
+    Meanwhile /readyz names the server that is away, by `waiting_for` of each stage's progress. An attempt that hangs,
+    or what follows the last one, counts as a stall. `now`: the time of the progress.
     """
     breaker = Breaker(lambda seconds: _wait(stop, seconds))
     while not stop.is_set():
+        for item in progress:
+            item.begin(now())
         try:
             prepared = await attempt()
         except TransientError as error:
             breaker.open(error)
             log.warning("the worker waits for a server before it starts", error=str(error))
-            _wait_for(breaker.reason, progress)
             for item in progress:
+                item.wait_for(breaker.reason)
                 item.note_kafka(not isinstance(error, KafkaAway), now())
             await breaker.wait_turn()
         else:
-            _wait_for("", progress)
             for item in progress:
+                item.waiting_for = ""
+                item.begin(now())
                 item.note_kafka(True, now())
             return prepared
     return None
-
-
-def _wait_for(reason: str, progress: Sequence[Progress]) -> None:
-    for item in progress:
-        item.waiting_for = reason
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:
@@ -85,9 +83,10 @@ async def prepare(stages: Sequence[Stage], settings: Settings, stores: Stores | 
     The stores come first: during a restore they can't be opened, and its topics must not be created by a worker.
     """
     async with AsyncExitStack() as stack:
-        needs = {store for stage in stages for store in stage.stores}
+        late = {store for stage in stages for store in stage.late}
+        needs = {store for stage in stages for store in stage.stores if store not in stage.late}
         if stores is None:
-            stores = await stack.enter_async_context(open_stores(settings, needs))
+            stores = await stack.enter_async_context(open_stores(settings, needs, late))
             if len(stages) > 1 and "records" in needs:
                 stores.blobs = HandedOnBlobs(stores.blobs, time.monotonic)
         await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))

@@ -40,6 +40,7 @@ from streams.errors import (
     UsageError,
     is_outage,
 )
+from streams.grouped_calls import is_cancelled
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
 from streams.runtime.records import FailureInfo, Incoming, Record, encode, event_of, failure_of, original_of
@@ -198,11 +199,21 @@ class Processor:
         seconds = self.settings.event_deadline_seconds
         try:
             async with asyncio.timeout(seconds) as deadline:
-                return await self.agent.handle(delivery)
+
+                def note_part() -> None:
+                    if not deadline.expired():
+                        deadline.reschedule(asyncio.get_running_loop().time() + seconds)
+                    self.agent.steps += 1
+
+                return await self.agent.handle(replace(delivery, note_part=note_part))
         except TimeoutError:
             if deadline.expired():
-                raise EventOverdue(f"the event was not handled within {seconds:.0f} s") from None
+                raise EventOverdue(f"the event was not handled within {seconds:.0f} s, nor a part of it") from None
             raise
+        except asyncio.CancelledError as error:
+            if is_cancelled(error):
+                raise
+            raise TransientError("what the event waited for was cancelled") from error
 
     def _is_outage(self, error: Exception, tries: int, passed: int) -> bool:
         """Return whether the whole stage must wait: it does, or no event was handled since this one's first try."""
@@ -226,7 +237,9 @@ class Processor:
             await self.send(records)
         except RecordTooLarge:
             raise
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if is_cancelled(error):
+                raise
             raise NotDelivered(f"Kafka did not take a record: {type(error).__name__}: {error}") from error
 
     def _encode(self, outputs: Sequence[Event], cause: str, traceparent: str) -> list[Record]:

@@ -1,20 +1,27 @@
 """Sign-in at Kafka: passwords and tokens for the clients of aiokafka, and the reason why brokers refuse a client."""
 
 import asyncio
+import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import quote_plus
 
-import aiohttp
 from aiokafka import conn
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaConnectionError
 
 from streams.credentials import FollowingSecret
+from streams.plain_http import IDENTITY, coding_fault
 from streams.settings import KafkaSettings
 
+if TYPE_CHECKING:
+    from aiohttp import StreamReader
+
 TOKEN_SECONDS = 10.0
+MAX_TOKEN_BYTES = 256 * 1024
+"""Maximum size of the answer with a token (bytes)."""
 EARLY_SHARE = 0.8
 """Share of a token's lifetime after which the next one is fetched."""
 DEFAULT_SECONDS = 300.0
@@ -62,22 +69,36 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka sh
             return self._token
 
     async def _fetch(self) -> tuple[str, float]:
+        import aiohttp  # 0.12 s of CPU time, and few installations have tokens
+
         own = self._settings
         form = {"grant_type": "client_credentials", **({"scope": own.sasl_scope} if own.sasl_scope else {})}
         pair = ":".join(map(quote_plus, (own.sasl_username, own.current_password())))  # RFC 6749, section 2.3.1
-        headers = {"Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+        headers = {**IDENTITY, "Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
         timeout = aiohttp.ClientTimeout(total=TOKEN_SECONDS)
         try:
             async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
+                aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session,
                 session.post(own.sasl_token_url, data=form, headers=headers, allow_redirects=False) as answer,
             ):
                 answer.raise_for_status()
-                content = await answer.json(content_type=None)
+                if fault := coding_fault(answer.headers):
+                    raise ValueError(fault)
+                content = json.loads(await _read(answer.content))
                 return str(content["access_token"]), float(content.get("expires_in", DEFAULT_SECONDS))
         except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
             reason = f"{error or type(error).__name__}"
             raise KafkaConnectionError(f"no token for Kafka from {own.sasl_token_url} ({reason})") from error
+
+
+async def _read(content: "StreamReader") -> bytes:
+    """Return a body. Raises ValueError if it is too large."""
+    found = bytearray()
+    async for chunk in content.iter_any():
+        found += chunk
+        if len(found) > MAX_TOKEN_BYTES:
+            raise ValueError(f"the answer has more than {MAX_TOKEN_BYTES:,} bytes")
+    return bytes(found)
 
 
 def explain_refusal(settings: KafkaSettings, errors: Sequence[str]) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 )
 
 from streams.errors import StoreUnavailable, UsageError
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
+from streams.runtime.connection import TIMEOUT_SECONDS, answer_of, client_config, unreachable_error
 from streams.runtime.lags.offsets import topic_sizes
 from streams.runtime.lags.stage_lags import input_topics
 from streams.settings import Settings
@@ -85,7 +85,7 @@ def _wait_for_changes(
     changed: list[str] = []
     for name, future in change(wanted, operation_timeout=TIMEOUT_SECONDS).items() if wanted else ():
         try:
-            future.result(timeout=TIMEOUT_SECONDS)
+            answer_of(future)
             changed.append(name)
         except KafkaException as error:
             reason = error.args[0]
@@ -107,7 +107,7 @@ def set_record_times(settings: Settings, topics: Sequence[Topic] = TOPICS) -> li
         answers = admin.describe_configs(places, request_timeout=TIMEOUT_SECONDS) if places else {}
         different = [place for place, answer in answers.items() if _has_other_times(answer)]
         for answer in admin.incremental_alter_configs([*map(_record_times, different)]).values() if different else ():
-            answer.result(timeout=TIMEOUT_SECONDS)
+            answer_of(answer)
     except KafkaException as error:
         raise unreachable_error(settings.kafka, error) from error
     return sorted(place.name for place in different)
@@ -179,7 +179,7 @@ def _metadata(admin: AdminClient, settings: Settings) -> dict[str, int]:
 def _has_other_times(answer: Any) -> bool:
     """Return whether a topic's records get their times in another way. False if its configuration may not be read."""
     try:
-        config = answer.result(timeout=TIMEOUT_SECONDS)
+        config = answer_of(answer)
     except KafkaException as error:
         reason = error.args[0]
         if isinstance(reason, KafkaError) and reason.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:

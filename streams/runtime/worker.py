@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
 import uvloop
@@ -53,8 +53,9 @@ EXIT_FAILED = 70
 """Exit status EX_SOFTWARE of sysexits: a restart may help."""
 EXIT_CONFIGURATION = 78
 """Exit status EX_CONFIG of sysexits: a restart doesn't help."""
-STUCK_DEADLINES = 2
-"""Number of event deadlines without a commit after which a partition with waiting events counts as stuck."""
+STUCK_DEADLINES = 4
+"""Number of event deadlines without a commit after which a partition with waiting events counts as stuck: an hour.
+A page of 40,000 statements takes 45 minutes at 15 a second."""
 OFFSETS_SECONDS = 5.0
 """Time between two requests to the broker for offsets (seconds)."""
 
@@ -136,9 +137,13 @@ async def run_worker(
         stack.push_async_callback(prepared.close)
         brake.begin()
         # All at once, since each joins its group and waits for the broker.
-        running += await asyncio.gather(
-            *(_start(stage, settings, prepared, metrics, provider, progress[stage.label], brake) for stage in stages)
+        starts = (
+            _start(stage, settings, prepared, metrics, provider, progress[stage.label], brake) for stage in stages
         )
+        try:
+            running += await asyncio.gather(*starts)
+        except (Exception, asyncio.CancelledError) as error:
+            _end_at_once(error, brake, names)
         if clock_ahead := prepared.stores.clock_ahead:
             comparing = asyncio.create_task(compare_clocks(clock_ahead, partial(_show_clock, metrics, stages)))
             stack.callback(comparing.cancel)
@@ -147,10 +152,7 @@ async def run_worker(
         clock = ClockWatch(settings.crawl.clock_bound_seconds)
         failure = await _watch(running, metrics, stop, health.own_time, clock)
         if failure:
-            if isinstance(failure, Exception):
-                brake.end()  # Kafka, the configuration or a bug of the runtime, but no record
-            # At once: an orderly stop would wait for events that must be delivered again, and perhaps commit them.
-            os._exit(_report_failure(failure, names))
+            _end_at_once(failure, brake, names)
         await asyncio.gather(*(item.app.stop(runtime.grace_seconds) for item in running))
         for item in running:
             await item.agent.stop()
@@ -184,6 +186,17 @@ def end_in_time(grace_seconds: float, brake: Brake) -> None:
     timer = threading.Timer(grace_seconds + END_SECONDS, end)
     timer.daemon = True
     timer.start()
+
+
+def _end_at_once(failure: BaseException, brake: Brake, names: str) -> NoReturn:
+    """End this process because of a failure.
+
+    An orderly stop would wait for events that must be delivered again, and perhaps commit them. And an exception would
+    not end the process: each stage that has started has threads of Kafka's clients, which go on for ever.
+    """
+    if isinstance(failure, Exception | asyncio.CancelledError):
+        brake.end()  # Kafka, the configuration or a bug of the runtime, but no record
+    os._exit(_report_failure(failure, names))
 
 
 def _report_failure(failure: BaseException, names: str) -> int:

@@ -36,6 +36,10 @@ class Limits:
     At half, one page in a thousand keeps more: a start costs as much as hundreds of pages."""
 
 
+EXHAUSTING = frozenset({"time", "memory", "crash"})
+"""The rules of refusals that cost as much as a task may."""
+
+
 @cache
 def _memory_counts() -> int:
     """Return the open file with the kernel's counts. It stays open: a confined process opens none."""

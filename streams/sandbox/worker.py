@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from streams.errors import Refused
-from streams.resources import exempt_loaded_objects
+from streams.resources import exempt_loaded_objects, expect_imports
 from streams.sandbox.confinement import confine, die_with_parent
 from streams.sandbox.limits import (
     OUT_OF_MEMORY,
@@ -90,14 +90,23 @@ def _write(sink: BinaryIO, frame: list[Any]) -> None:
     sink.flush()
 
 
+def silence(descriptor: int) -> None:
+    """Lead a descriptor of this process to nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
 def main() -> None:
     parent, limits, names = int(sys.argv[1]), Limits(**json.loads(sys.argv[2])), sys.argv[3:]
     die_with_parent(parent)
     sink = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not be between the frames
+    silence(1)  # what a library prints must not be between the frames
+    expect_imports()
     tasks = {name: load_task(name) for name in names}
     warm_up(names)
     started_with = limit_process(limits)
+    silence(2)  # a task writes nothing into the log of the worker
     in_force = confine()
     exempt_loaded_objects(COLLECTED_OBJECTS)
     _write(sink, [in_force])

@@ -5,16 +5,21 @@ under the former rules.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
+from typing import BinaryIO
 
 import structlog
 
+from streams.lines.bounded import lines_of
 from streams.search.ranking.rules import BlockList, merge_block_lists, read_block_list
 
 CHECK_SECONDS = 5.0
 """Seconds between two looks at the files."""
+MAX_LINE_BYTES = 64 * 1024
+_NO_RULE = "\ufffd"
+"""The text of a line that is too long: it is counted with what is left out."""
 
 log = structlog.get_logger(__name__)
 
@@ -67,8 +72,8 @@ class BlockLists:
             version = (stat.st_mtime_ns, stat.st_size)
             if self._versions.get(path) == version:
                 return False
-            with path.open(encoding="utf-8-sig", errors="replace") as lines:
-                found = self._lists[path] = read_block_list(lines)
+            with path.open("rb") as file:
+                found = self._lists[path] = read_block_list(_texts(file))
         except OSError as error:
             if self._versions.pop(path, None) or path not in self._unreadable:
                 log.warning("a block list can't be read; its former rules stay", file=str(path), error=str(error))
@@ -78,3 +83,8 @@ class BlockLists:
         self._unreadable.discard(path)
         log.info("a block list was read", file=str(path), domains=len(found.blocked), left_out=found.left_out)
         return True
+
+
+def _texts(file: BinaryIO) -> Iterator[str]:
+    for _, line in lines_of(file, MAX_LINE_BYTES):
+        yield _NO_RULE if line is None else line.decode("utf-8-sig", "replace")

@@ -7,14 +7,14 @@ deadline. A source with a method `can_answer(request)` is asked only if that ret
 costs nothing, not even a task. Each may come late, fail or be absent without the results or the others noticing: then
 the answer is without it, and says why. Only the results are indispensable.
 
-Before the first search of a person, `read_optional_parts` makes the reads of a search's optional parts once. Each of
-them has at most a quarter of a second. The first read of a process asks the server to prepare the statement, and the
-first read of a server opens its tables: beside other processes that start, both take longer than that. A rehearsed
+Before the first search of a person, `read_optional_parts` makes the reads of a search's optional parts, again until
+they are as quick as a search needs them. The first read of a process asks the server to prepare the statement, the
+first read of a server opens its tables, and a server that has just started is slow for some reads more. A rehearsed
 search over an empty index, as in a new stack, has no results, and so makes none of these reads.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
@@ -22,17 +22,20 @@ from uuid import UUID
 import structlog
 
 from streams.errors import SearchUnavailable
-from streams.search.deadline import Deadline
+from streams.search.deadline import RANKS_SECONDS, Deadline
 from streams.search.optional import IN_WORDS, OptionalPart, Reason, Rest
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest, parse
 from streams.search.searcher import Found, Searcher
-from streams.stores.opener import Stores
+from streams.seen.stores import SeenStores
+from streams.stores.protocols import FOR_EVERYBODY, Visible
 from streams.vectors.bm25 import query_vector
 
 MAX_AT_ONCE = 32
 """Maximum searches that are answered at the same time. More searches would only delay one another."""
 REHEARSAL_SECONDS = 5.0
 """Maximum duration of the reads together (seconds): a process must become ready without them."""
+QUICK_SECONDS = RANKS_SECONDS
+"""Maximum duration of these reads on a server that has warmed up (seconds): the least that a search waits for one."""
 _NO_PAGE = UUID(int=0)
 _NO_HOST = "rehearsal.invalid"
 REST_SECONDS = 2.0
@@ -156,9 +159,9 @@ class SearchCore:
         self._side_by_side = SideBySide(self._find, sources)
         self._slots = asyncio.Semaphore(max_at_once)
 
-    def start(self, text: str, given: Parameters = FIRST_PAGE) -> Answering:
+    def start(self, text: str, given: Parameters = FIRST_PAGE, *, visible: Visible) -> Answering:
         """Check the query, and ask for the results and the sources beside them. Raises InvalidQuery."""
-        request = parse(text, given, self.options)
+        request = parse(text, given, self.options, visible=visible)
         if request.cursor:
             request.cursor.check_age(self._searcher.clock())
         return self._side_by_side.start(request, Deadline(self.options.deadline_seconds))
@@ -180,21 +183,28 @@ class SearchCore:
             self._slots.release()
 
 
-async def read_optional_parts(stores: Stores) -> None:
-    """Read similar pages, copies, facts, first sentences and ranks for a page that does not exist. Raises nothing."""
-    reads = (
-        stores.fingerprints.groups([_NO_PAGE], 1),
-        stores.fingerprints.get_all([_NO_PAGE]),
-        stores.pages.get_normalized([_NO_PAGE]),
-        stores.vectors.first_statements([_NO_PAGE], 1),
-        stores.host_links.ranks([_NO_HOST]),
-    )
+async def read_optional_parts(stores: SeenStores) -> None:
+    """Read similar pages, copies, facts, first sentences and ranks for a page that does not exist, until all of them
+    together are as quick as each has to be. Raises nothing."""
+    clock = asyncio.get_running_loop().time
     try:
         async with asyncio.timeout(REHEARSAL_SECONDS):
-            found = await asyncio.gather(*reads, return_exceptions=True)
+            while True:
+                begun = clock()
+                found = await asyncio.gather(*_optional_reads(stores), return_exceptions=True)
+                if clock() - begun <= QUICK_SECONDS or any(isinstance(one, BaseException) for one in found):
+                    break
     except TimeoutError:
         log.info("the reads before the first search of a person took too long", seconds=REHEARSAL_SECONDS)
         return
     for error in found:
         if isinstance(error, BaseException):
             log.info("a read before the first search of a person failed", error=str(error) or type(error).__name__)
+
+
+def _optional_reads(stores: SeenStores) -> Iterator[Awaitable[object]]:
+    yield stores.groups([_NO_PAGE], 1, visible=FOR_EVERYBODY)
+    yield stores.fingerprints([_NO_PAGE], visible=FOR_EVERYBODY)
+    yield stores.normalized([_NO_PAGE], visible=FOR_EVERYBODY)
+    yield stores.first_statements([_NO_PAGE], 1, visible=FOR_EVERYBODY)
+    yield stores.host_ranks([_NO_HOST])

@@ -3,26 +3,48 @@
 Similar pages are the duplicates of a page ("3 similar pages"), with their addresses. Facts (the site's name, the
 author, the rating and the like) come from the records of the pages. An answer is whole without extras: they are read
 for all results at once, within a short time, and left out when their store doesn't answer.
+
+The first sentence of a page is shown where nothing that matched makes sense by itself: a title, or a row of links. The
+first statements of all such pages are read in one request. Without them, the statements that matched are shown, and
+entries of a list of other pages have a lead-in that says so.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
 
 from streams.search.deadline import Deadline
-from streams.search.first_sentences import FirstSentences
 from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.ranking.fusion import PARTS, is_whole, makes_sense
 from streams.search.trace import Trace
-from streams.stores.opener import Stores
+from streams.seen.stores import SeenStores
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.open_texts import OMISSION
+from streams.statements.sentences.reading_alone import (
+    LEAD_OF_LIST,
+    is_line_of_contents,
+    is_navigation,
+    is_of_each_page,
+    is_sentence,
+)
 from streams.stores.page_record import Normalized
-from streams.stores.protocols import Fingerprint, Hit, PageHits
+from streams.stores.protocols import Fingerprint, Hit, PageHits, Visible
+from streams.stores.statement_payload import StatementPayload
 
 MAX_SIMILAR = 10
 """Maximum similar pages shown of one result. The page's own view has more."""
+MIN_SENTENCE_WORDS = 8
+"""Minimum words of a first sentence, if the page has one. Slogans and greetings at the top of a page are shorter."""
+MIN_FOOT_ORDINAL = 5
+"""Minimum place of a notice (`last modified`, a version) that begins the foot of a page. An earlier one is a byline."""
+_LEAD_ENDS = (":", "：", OMISSION)
+MAX_ORDINAL = 24
+"""Number of first statements of a page that are looked at: a page often begins with a table of contents."""
 REST_SECONDS = 2.0
-"""Pause after a failure before similar pages, or facts, are read again (seconds)."""
+"""Pause after a failure before similar pages, facts or first sentences are read again (seconds)."""
 
 Groups = dict[UUID, list[Fingerprint]]
 
@@ -42,7 +64,7 @@ class Extras:
 class ExtrasReader:
     """The reader of extras of one process, which remembers the failures of the stores."""
 
-    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+    def __init__(self, stores: SeenStores, on_failure: OnFailure) -> None:
         self._stores = stores
         self._similar = OptionalPart("similar pages", partial(on_failure, "records"), Rest(REST_SECONDS))
         self._facts = OptionalPart("facts of pages", partial(on_failure, "records"), Rest(REST_SECONDS))
@@ -51,6 +73,7 @@ class ExtrasReader:
     async def of(
         self,
         pages: Sequence[PageHits],
+        visible: Visible,
         deadline: Deadline,
         trace: Trace,
         *,
@@ -66,17 +89,118 @@ class ExtrasReader:
         ids = [page.page_id for page in pages]
         with trace.timed("similar_ms"):
             similar, facts, sentences = await asyncio.gather(
-                self._read_similar(ids, deadline, trace),
-                self._facts.read(partial(self._stores.pages.get_normalized, ids), deadline.for_similar()),
-                self._sentences.of(() if is_phrase else pages, deadline, frame),
+                self._read_similar(ids, visible, deadline, trace),
+                self._facts.read(partial(self._stores.normalized, ids, visible=visible), deadline.for_similar()),
+                self._sentences.of(() if is_phrase else pages, visible, deadline, frame),
             )
         return Extras(similar, facts or {}, sentences)
 
-    async def _read_similar(self, pages: Sequence[UUID], deadline: Deadline, trace: Trace) -> Groups | None:
+    async def _read_similar(
+        self, pages: Sequence[UUID], visible: Visible, deadline: Deadline, trace: Trace
+    ) -> Groups | None:
         """Return the duplicates of each page that has some, the shortest address first; None if none could be read."""
-        read = partial(self._stores.fingerprints.groups, pages, MAX_SIMILAR)
+        read = partial(self._stores.groups, pages, MAX_SIMILAR, visible=visible)
         on_missing = trace.missing("similar", "The store of similar pages {}; similar pages are not listed.")
         found = await self._similar.read(read, deadline.for_similar(), on_missing)
         if found is None:
             return None
         return {page: sorted(others, key=lambda other: (len(other.url), other.url)) for page, others in found.items()}
+
+
+class FirstSentences:
+    """The reader of first sentences. Each process has one reader, which remembers its failures."""
+
+    def __init__(self, stores: SeenStores, on_failure: OnFailure) -> None:
+        self._stores = stores
+        self._part = OptionalPart("first sentences", partial(on_failure, "vectors"), Rest(REST_SECONDS))
+
+    async def of(
+        self, pages: Sequence[PageHits], visible: Visible, deadline: Deadline, frame: Collection[UUID] = ()
+    ) -> Mapping[UUID, Hit]:
+        """Return the first sentence of each page without a statement that makes sense by itself, if it has one."""
+        wanted = [page.page_id for page in pages if not any(_may_be_shown(hit, frame) for hit in page.hits)]
+        if not wanted:
+            return {}
+        read = partial(self._stores.first_statements, wanted, MAX_ORDINAL, visible=visible)
+        return choose_first_sentences(await self._part.read(read, deadline.for_similar()) or (), frame)
+
+
+def choose_first_sentences(statements: Sequence[Hit], frame: Collection[UUID] = ()) -> dict[UUID, Hit]:
+    """Return the first sentence of each page. A text on several of the pages says nothing about any of them.
+
+    Above the foot of the page, a short sentence is better than a long one below it: "We welcome your reports."
+    """
+    pages = Counter(text for _, text in {(hit.payload.page_id, hit.payload.text) for hit in statements})
+    long, short, below = dict[UUID, Hit](), dict[UUID, Hit](), dict[UUID, Hit]()
+    feet = set[UUID]()
+    for hit in sorted(statements, key=lambda hit: hit.payload.ordinal):
+        page = hit.payload.page_id
+        if hit.payload.ordinal >= MIN_FOOT_ORDINAL and is_of_each_page(hit.payload.text):
+            feet.add(page)
+        if pages[hit.payload.text] > 1 or not _is_real_sentence(hit, frame):
+            continue
+        is_long = word_count(hit.payload.text) >= MIN_SENTENCE_WORDS
+        if page in feet:
+            if is_long:
+                below.setdefault(page, hit)
+        else:
+            (long if is_long else short).setdefault(page, hit)
+    return below | short | long
+
+
+def show_first_sentences(
+    pages: Sequence[PageHits], sentences: Mapping[UUID, Hit], frame: Collection[UUID] = ()
+) -> Iterator[PageHits]:
+    """Yield the pages. A page with a first sentence here shows only that, with the score of its best statement.
+
+    A page without one, on which only entries of a list of other pages matched, shows them with a lead-in.
+    """
+    for page in pages:
+        sentence = sentences.get(page.page_id)
+        if sentence is not None:
+            yield replace(page, hits=(replace(sentence, score=page.hits[0].score),))
+        elif any(_may_be_shown(hit, frame) for hit in page.hits):
+            yield page
+        else:
+            yield replace(page, hits=tuple(map(_introduce, _drop_notices(_replace_doubtful(page.hits)))))
+
+
+def _replace_doubtful(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the statements that readers of the page surely see; without any, the title in place of the first one."""
+    sure = [hit for hit in hits if not hit.payload.doubtful]
+    if sure or not hits:
+        return sure
+    row = hits[0].payload.row()
+    row |= {"text": row.get("title") or row["url"], "context": [], "before": "", "kind": "heading"}
+    return [replace(hits[0], payload=StatementPayload.of_row(row))]
+
+
+def _drop_notices(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the statements without notices and rows of links, or all if there is nothing else."""
+    others = [
+        hit
+        for hit in hits
+        if not is_of_each_page(hit.payload.text) and not is_navigation(hit.payload.text, hit.payload.kind)
+    ]
+    return others or hits
+
+
+def _introduce(hit: Hit) -> Hit:
+    """Return an entry of a list of other pages with a lead-in; other statements as they are."""
+    payload = hit.payload
+    is_list_of_others = payload.kind in {"link", "list"} or is_line_of_contents(payload.text, payload.kind)
+    if not is_list_of_others or (payload.context and payload.context[-1].endswith(_LEAD_ENDS)):
+        return hit
+    row = payload.row() | {"context": [*payload.context, LEAD_OF_LIST]}
+    return replace(hit, payload=StatementPayload.of_row(row))
+
+
+def _may_be_shown(hit: Hit, frame: Collection[UUID]) -> bool:
+    """Return whether no sentence needs to be read: a line of prose without an end mark is a title, if its page has any
+    real sentence."""
+    return makes_sense(hit, frame) if hit.payload.kind in PARTS else is_whole(hit, frame)
+
+
+def _is_real_sentence(hit: Hit, frame: Collection[UUID]) -> bool:
+    text = hit.payload.text.strip()
+    return hit.payload.kind == "sentence" and is_sentence(text) and makes_sense(hit, frame)

@@ -21,7 +21,7 @@ from streams.search.ranking.near_duplicates import pages_to_compare
 from streams.search.ranking.priors import PAGES, hosts_of
 from streams.search.ranking.reranking import text_of
 from streams.search.trace import Trace
-from streams.stores.opener import Stores
+from streams.seen.stores import SeenStores
 from streams.stores.protocols import Fingerprint, HostRank, PageClicks, PageHits, PlaceCounts
 
 REST_SECONDS = 2.0
@@ -43,7 +43,7 @@ class HostRanks:
 
     def __init__(
         self,
-        stores: Stores,
+        stores: SeenStores,
         on_failure: OnFailure,
         *,
         max_cached: int = MAX_CACHED,
@@ -58,7 +58,7 @@ class HostRanks:
     ) -> Mapping[str, HostRank]:
         """Return the in-links and ranks of the hosts, as far as they can be read in time. Raises nothing."""
         if missing := [host for host in hosts if self._cached.fresh(host) is None]:
-            read = partial(self._stores.host_links.ranks, missing)
+            read = partial(self._stores.host_ranks, missing)
             found = await self._part.read(read, deadline.for_ranks(), on_missing)
             if found is not None:
                 for host in missing:
@@ -78,7 +78,7 @@ class HostRanks:
 class ClickReader:
     """The clicks of a counted query, with the probabilities of places."""
 
-    def __init__(self, stores: Stores, on_failure: OnFailure, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, stores: SeenStores, on_failure: OnFailure, *, clock: Callable[[], float] = monotonic) -> None:
         self._stores, self._clock = stores, clock
         self._examination: tuple[float, ...] = ()
         self._read_again = float("-inf")
@@ -96,12 +96,12 @@ class ClickReader:
 
     async def _find(self, language: str, query: str) -> QueryClicks | None:
         if self._clock() >= self._read_again:
-            self._examination = await self._stores.query_counts.examination()
+            self._examination = await self._stores.examination()
             self._read_again = self._clock() + TTL_SECONDS
         if not self._examination:  # nothing was learned yet
             return None
-        found = await self._stores.query_counts.clicks_of(language, query)
-        return QueryClicks(sum_clicks(found.values()), self._examination) if found else None
+        found = await self._stores.clicks_of(language, query)
+        return QueryClicks(sum_clicks(found), self._examination) if found else None
 
 
 def sum_clicks(parts: Iterable[PageClicks]) -> dict[UUID, PlaceCounts]:
@@ -119,7 +119,7 @@ def sum_clicks(parts: Iterable[PageClicks]) -> dict[UUID, PlaceCounts]:
 class Copies:
     """The fingerprints of near-duplicates, which show whether they are copies."""
 
-    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+    def __init__(self, stores: SeenStores, on_failure: OnFailure) -> None:
         self._stores = stores
         self._part = OptionalPart("copies", partial(on_failure, "records"), Rest(REST_SECONDS))
 
@@ -130,7 +130,7 @@ class Copies:
         if not (wanted := pages_to_compare(pages, context.notes.near)[:MAX_COMPARED_PAGES]):
             return {}
         on_missing = trace.missing("copies", "The store of fingerprints {}; copies of pages are shown one by one.")
-        read = partial(self._stores.fingerprints.get_all, wanted)
+        read = partial(self._stores.fingerprints, wanted, visible=context.visible)
         with trace.timed("copies_ms"):
             return await self._part.read(read, deadline.for_copies(), on_missing) or {}
 
@@ -138,7 +138,7 @@ class Copies:
 class Reranking:
     """The scores of a cross-encoder, if the operator has set up its model."""
 
-    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+    def __init__(self, stores: SeenStores, on_failure: OnFailure) -> None:
         self._stores = stores
         self._part = OptionalPart("cross-encoder", partial(on_failure, "models"), Rest(MODEL_REST_SECONDS))
 

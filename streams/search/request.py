@@ -15,6 +15,7 @@ from streams.search.cursor import Cursor, decode, digest_search
 from streams.search.options import SearchOptions
 from streams.search.query_language.matching import ascii_host
 from streams.search.ranking.rules import NO_RULES, PersonalRules
+from streams.stores.protocols import Visible
 
 MAX_PER_PAGE = 50
 MAX_DEPTH = 500
@@ -44,8 +45,6 @@ class Parameters:
     language: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    private: tuple[str, ...] = ()
-    """The domains of private sites, which are left out although nobody asked for it."""
     sort: str = "relevance"
     explain: bool = False
     personal: PersonalRules = NO_RULES
@@ -57,6 +56,8 @@ class SearchRequest:
 
     text: str
     """Normalised (NFC, one space between words)."""
+    visible: Visible
+    """The pages that the client may see. There is no default: who asks says for whom."""
     page: int = 1
     per_page: int = 10
     host: str = ""
@@ -92,14 +93,18 @@ class SearchRequest:
     @property
     def digest(self) -> bytes:
         """The digest of all that makes this another search, and not another page of a search."""
-        conditions = (self.host, self.languages, self.include, self.exclude)
+        seen = self.visible
+        visible = (seen.audiences, seen.hidden, seen.only, seen.is_all)
+        conditions = (self.host, self.languages, self.include, self.exclude, visible)
         return digest_search(self.text, self.per_page, self.sort, *conditions, *self.personal.digest_parts())
 
 
 FIRST_PAGE = Parameters()
 
 
-def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _DEFAULTS) -> SearchRequest:
+def parse(
+    text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _DEFAULTS, *, visible: Visible
+) -> SearchRequest:
     """Return the checked request. If `language` is empty, the options' languages are searched. Raises InvalidQuery.
 
     A cursor says which page it is for: then `page` is not read. The age of the cursor is not checked.
@@ -114,7 +119,8 @@ def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _D
         language=wanted,
         languages=() if wanted == ALL_LANGUAGES else (wanted,) if wanted else options.languages,
         include=normalize_domains("include", given.include),
-        exclude=(*normalize_domains("exclude", given.exclude), *given.private),
+        exclude=normalize_domains("exclude", given.exclude),
+        visible=visible,
         sort=_read_sort(given.sort),
         explain=given.explain,
         personal=given.personal,

@@ -17,8 +17,7 @@ from streams.errors import SearchUnavailable
 from streams.search.block_lists import BlockLists
 from streams.search.cursor import SALT_BYTES
 from streams.search.deadline import Deadline
-from streams.search.extras import ExtrasReader, Groups
-from streams.search.first_sentences import show_first_sentences
+from streams.search.extras import ExtrasReader, Groups, show_first_sentences
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
 from streams.search.paging import (
@@ -38,13 +37,12 @@ from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
 from streams.search.ranking.fusion import first_pages
 from streams.search.ranking.weights import weight_of
 from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
-from streams.search.recall_probe import RecallProbe
 from streams.search.request import SearchRequest
-from streams.search.retrieval.index_bound import IndexBound
 from streams.search.retrieval.lists import Retrieval, read_lists
+from streams.search.retrieval.measuring import IndexBound, RecallProbe
 from streams.search.retrieval.query import IndexQuery, QueryReader
 from streams.search.trace import Part, Trace, milliseconds_since
-from streams.stores.opener import Stores
+from streams.seen.stores import SeenStores
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Candidates, PageHits
 
@@ -87,7 +85,7 @@ class Searcher:
 
     def __init__(
         self,
-        stores: Stores,
+        stores: SeenStores,
         options: SearchOptions,
         *,
         on_failure: OnFailure,
@@ -120,7 +118,8 @@ class Searcher:
         following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
         frame = ranked.notes.frame
         shown = tuple(first_pages(page.shown, request.per_page, STATEMENTS_PER_PAGE, frame))
-        extras = await self._extras.of(shown, deadline, trace, is_phrase=bool(query.filters.phrases), frame=frame)
+        is_phrase = bool(query.filters.phrases)
+        extras = await self._extras.of(shown, request.visible, deadline, trace, is_phrase=is_phrase, frame=frame)
         duplicates = ranked.notes.near_duplicates
         return Found(
             request,
@@ -166,7 +165,7 @@ class Searcher:
 
     async def _read(self, depth: Depth, query: IndexQuery, deadline: Deadline, trace: Trace) -> Candidates:
         """Return the lists of this depth, with the weight of meaning in the trace."""
-        retrieval = Retrieval(self._stores, query.filters, depth.statements)
+        retrieval = Retrieval(self._stores, query.request.visible, query.filters, depth.statements)
         found = await read_lists(retrieval, query, deadline, trace, self._on_failure)
         trace.similarities = {hit.id: hit.score for hit in found.dense}
         trace.weight = weight_of(query.text, query.sparse, found, self.options.meaning_weight)
@@ -183,6 +182,7 @@ class Searcher:
             options=self.options,
             now=self.clock(),
             wanted=depth.wanted(query.request.looked_for, found),
+            visible=query.request.visible,
             per_page=query.request.per_page,
             conditions=query.conditions,
             languages=query.filters.languages,
@@ -212,7 +212,7 @@ def _with_all_sorted(query: IndexQuery) -> IndexQuery:
     return replace(query, request=replace(query.request, page=1, per_page=SORTED_RESULTS, cursor=None))
 
 
-def _readers(stores: Stores, options: SearchOptions, on_failure: OnFailure) -> dict[str, Reader]:
+def _readers(stores: SeenStores, options: SearchOptions, on_failure: OnFailure) -> dict[str, Reader]:
     """Return the readers of the passes, as far as the options ask for them."""
     readers: dict[str, Reader] = {"filters": Copies(stores, on_failure).read}
     if options.authority_weight:

@@ -11,7 +11,8 @@ class RuntimeSettings(SettingsGroup):
     retry_topic_delay_seconds: float = 5.0
     """Delay of the first two passes through the retry topics. Each later pass waits twelve times as long."""
     event_deadline_seconds: float = Field(900.0, gt=0)
-    """Maximum duration of one attempt to handle an event. After that time, the event goes to the retry topic."""
+    """Maximum duration of one attempt to handle an event, or a part of a long page. Then the event goes to the retry
+    topic."""
     stall_seconds: float = 120.0
     """Time without progress after which a worker is unhealthy, while events wait or it waits for its partitions."""
     session_timeout_seconds: float = 10.0

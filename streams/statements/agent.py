@@ -1,6 +1,7 @@
 """The statements stage: the document of a page that is no duplicate becomes statements, each with its context."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from schemas import Event, PageChunked, PageDeduplicated, PageRemoved
 from streams.errors import PageErased, Refused
@@ -9,11 +10,13 @@ from streams.sandbox.pool import Sandbox
 from streams.settings import Settings
 from streams.statements.chaining import chain_drafts
 from streams.statements.readability import readable_share
-from streams.statements.sandbox_tasks import DRAFT, decode_drafts, drafting_pool
+from streams.statements.sandbox_tasks import DRAFT, Drafted, decode_drafts, drafting_pool
+from streams.statements.site_titles import SiteTitles
 from streams.statements.statement import PageStatements, encode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Chunked
 from streams.stores.removals import blob_of_page
+from streams.topology import VERSIONS
 
 
 class StatementsAgent(Agent):
@@ -23,9 +26,10 @@ class StatementsAgent(Agent):
     the limits of the sandbox is refused: a record (`chunked`), and PageRemoved instead of PageChunked.
     """
 
-    def __init__(self, stores: Stores, sandbox: Sandbox) -> None:
+    def __init__(self, stores: Stores, sandbox: Sandbox, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._stores = stores
         self._sandbox = sandbox
+        self._titles = SiteTitles(stores.notes, monotonic)
 
     async def start(self, emit: Emit) -> None:
         self._sandbox.start()
@@ -46,19 +50,22 @@ class StatementsAgent(Agent):
             found = decode_drafts(await self._sandbox.run(DRAFT, content))
         except Refused as refusal:
             return [await self._refuse(event, refusal, delivery.at)]
-        page = await chain_drafts(self._stores.chains, event.page_id, event.url, found)
-        return [await self._store(event, page)]
+        found = await self._titles.name_page(event.url, found)
+        page = await chain_drafts(self._stores.chains, event.page_id, event.url, found, delivery.note_part)
+        return [await self._store(event, page, found)]
 
     async def _refuse(self, event: PageDeduplicated, refusal: Refused, at: int) -> PageRemoved:
         part = Chunked.of_refusal(event.url, event.generation, str(refusal))
         await self._stores.pages.put(event.page_id, part, at)
         return PageRemoved.following(event, reason="unsupported", detail=str(refusal))
 
-    async def _store(self, event: PageDeduplicated, page: PageStatements) -> PageChunked:
+    async def _store(self, event: PageDeduplicated, page: PageStatements, found: Drafted) -> PageChunked:
         return PageChunked.following(
             event,
             statements_ref=await self._stores.blobs.put(encode_statements(page)),
             statements=len(page.statements),
+            left_out=found.left_out,
+            made={"normalize": found.version, "statements": VERSIONS["statements"]},
             language=page.language,
             is_new=event.is_new,
             readable=readable_share(page.statements),

@@ -1,12 +1,13 @@
 """Drafts and the chain model's links -> statements, each with the earlier sentences that are its context."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TypedDict
 from uuid import UUID
 
 from schemas.ids import statement_id
-from streams.models.protocols import ChainModel, Link
+from streams.models.inference.chain_windows import parts
+from streams.models.protocols import ChainModel, Link, shift_link
 from streams.statements.contexts import collapse_spaces
 from streams.statements.drafting import Draft
 from streams.statements.sandbox_tasks import Drafted
@@ -24,13 +25,23 @@ BREAK = ""
 """The sentence that marks the border of a section for the chain model."""
 MAX_SECTION = 256
 """Maximum sentences of a section for the chain model. The next sentence begins a new section."""
+PART_SENTENCES = 2_048
+"""Minimum number of sentences of a part of a page, at whose end the deadline of the event is extended."""
 _CHAINED = frozenset({"sentence", "item", "link"})
 
 
-async def chain_drafts(chains: ChainModel, page_id: UUID, url: str, found: Drafted) -> PageStatements:
-    """Return the statements of a page, with the links that the chain model finds between the drafts."""
+async def chain_drafts(
+    chains: ChainModel, page_id: UUID, url: str, found: Drafted, note_part: Callable[[], None] = lambda: None
+) -> PageStatements:
+    """Return the statements of a page, with the links that the chain model finds between the drafts.
+
+    `note_part` is called after each part of a long page.
+    """
     sentences, owners = chain_input(found.drafts)
-    links = await chains.links(sentences)
+    links = [Link()] * len(sentences)
+    for start, end in parts(sentences, PART_SENTENCES):
+        links[start:end] = [shift_link(link, start) for link in await chains.links(sentences[start:end])]
+        note_part()
     statements = make_statements(page_id, found.drafts, owners, links)
     return PageStatements(page_id, url, found.title, found.language, statements)
 
@@ -41,7 +52,7 @@ def chain_input(drafts: Sequence[Draft]) -> tuple[list[str], list[int]]:
     owners: list[int] = []
     section, length = -1, 0
     for index, draft in enumerate(drafts):
-        if draft.kind not in _CHAINED:
+        if draft.kind not in _CHAINED or draft.doubtful:
             continue
         if sentences and (draft.section != section or length == MAX_SECTION):
             sentences.append(BREAK)
@@ -97,6 +108,8 @@ def make_statements(
             start=draft.start,
             end=draft.end,
             page=draft.page,
+            anchor=draft.anchor,
+            doubtful=draft.doubtful,
             **chains.around(ordinal),
         )
         for ordinal, draft in enumerate(drafts)

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from streams.pages.document.model import Document
 from streams.pages.text.normal_forms import nfkc
 from streams.statements.outline import Piece
-from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.lengths import Span, word_count
 from streams.statements.sentences.open_texts import OMISSION, ends_open, goes_on, mark_open
-from streams.statements.sentences.splitter import Span
 
 MAX_CONTEXT_WORDS = 64
 """Maximum words of a context. More would outweigh the statement itself."""

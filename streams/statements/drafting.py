@@ -6,9 +6,8 @@ MAX_STATEMENTS, MAX_BLOCKS or MAX_CHARS: then its beginning is kept.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from operator import itemgetter
 
 from streams.language.marks import is_closed
@@ -16,15 +15,16 @@ from streams.pages.document.model import Block, Document
 from streams.statements.contexts import Contexts, collapse_spaces
 from streams.statements.joined_lists import join_short_items
 from streams.statements.outline import Kind, Piece, outline
-from streams.statements.sentences.lengths import MAX_WORDS, bound_lengths, word_count
-from streams.statements.sentences.splitter import SentenceSplitter, Span
+from streams.statements.sentences.lengths import MAX_WORDS, Span, bound_lengths, word_count
+from streams.statements.sentences.lines import begins_with_name
+from streams.statements.sentences.splitter import SentenceSplitter
 
-MAX_STATEMENTS = 2_000
-"""Maximum statements of a page. A book on one page would hold up all others: it is searchable by its beginning."""
-MAX_BLOCKS = 100_000
-"""Maximum blocks of a page that are drafted: MAX_STATEMENTS rows of 50 cells."""
-MAX_CHARS = 2_000_000
-"""Maximum characters of a page that are drafted: twice as many as MAX_STATEMENTS statements of MAX_WORDS words have."""
+MAX_STATEMENTS = 40_000
+"""Maximum statements of a page (docs/decisions/0131). The manual of Node.js on one page, 8.4 MB of HTML, has 38,758."""
+MAX_BLOCKS = 200_000
+"""Maximum blocks of a page that are drafted: MAX_STATEMENTS rows of 5 cells."""
+MAX_CHARS = 4_000_000
+"""Maximum characters of a page that are drafted: as many as are read of a file (`pages.formats.converted`)."""
 MAX_NAME_WORDS = 6
 """Maximum words of a cell that names the cell beside it, such as "Default:"."""
 MIN_VALUE_WORDS = 3
@@ -55,17 +55,29 @@ class Draft:
     """Chains stay within a section."""
     page: int = 0
     """Number of the page of the file, from 1; 0 for a document without pages."""
+    anchor: str = ""
+    """Anchor of the term or the nearest heading above it; empty if an address leads to none of them."""
+    doubtful: bool = False
+    """True if readers may not see it: its block is doubtful, or a cell of its row."""
 
 
 def draft_statements(document: Document, splitter: SentenceSplitter) -> tuple[list[Draft], int]:
-    """Return the drafts of a document, and the number of drafts left out (a block that was left out counts as one)."""
+    """Return the drafts of a document, and the number of statements left out, as far as they can be counted.
+
+    Text that was not read has as many statements as the same length of the text before it, at least one a block.
+    """
     first = _first_blocks(document.blocks)
-    left_out = sum(one is not other for one, other in zip_longest(document.blocks, first))
-    found = _draft_blocks(replace(document, blocks=first) if left_out else document, splitter)
+    chars, read = (sum(len(block.text) for block in blocks) for blocks in (document.blocks, first))
+    blocks = len(document.blocks) - len(first)
+    found = _draft_blocks(replace(document, blocks=first) if blocks or chars > read else document, splitter)
+    unread = chars - read + document.unread_chars
+    is_cut = bool(first) and first[-1] is not document.blocks[len(first) - 1]
+    left_out = max(blocks + is_cut, unread > 0, round(len(found) * unread / max(read, 1)))
+    left_out += max(0, len(found) - MAX_STATEMENTS)
     kept = found[:MAX_STATEMENTS]
     if document.facts.get("pages"):
         kept = [replace(draft, page=document.page_of(draft.block)) for draft in kept]
-    return kept, left_out + max(0, len(found) - MAX_STATEMENTS)
+    return kept, left_out
 
 
 def _first_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -80,8 +92,22 @@ def _first_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
     return tuple(first)
 
 
+def _without_doubtful_contexts(document: Document, pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Return the pieces without headings, lead-ins and labels that may be hidden: a context is shown with its text."""
+    if not (doubtful := document.doubtful()):
+        return pieces
+
+    def sure(blocks: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(block for block in blocks if block not in doubtful)
+
+    return [
+        replace(piece, headings=sure(piece.headings), leads=sure(piece.leads), labels=sure(piece.labels))
+        for piece in pieces
+    ]
+
+
 def _draft_blocks(document: Document, splitter: SentenceSplitter) -> list[Draft]:
-    pieces = outline(document)
+    pieces = _without_doubtful_contexts(document, outline(document))
     spans = _sentence_spans(document, pieces, splitter)
     contexts = Contexts(document, spans)
     by_piece = [
@@ -94,7 +120,24 @@ def _draft_blocks(document: Document, splitter: SentenceSplitter) -> list[Draft]
     for index, piece in enumerate(pieces):
         if piece.is_name and collapse_spaces(document.blocks[piece.block].text) not in shown:
             by_piece[index] = list(_draft_piece(document, piece, spans, contexts, -1 - index))
-    return [draft for group in by_piece for draft in group]
+    if doubtful := document.doubtful():
+        _mark_doubts(doubtful, pieces, by_piece)
+    return list(_with_anchors(document, pieces, by_piece))
+
+
+def _mark_doubts(doubtful: Collection[int], pieces: Sequence[Piece], by_piece: Sequence[list[Draft]]) -> None:
+    for piece, group in zip(pieces, by_piece, strict=True):
+        if piece.block in doubtful or any(cell in doubtful for _, cell in piece.cells):
+            group[:] = [replace(draft, doubtful=True) for draft in group]
+
+
+def _with_anchors(document: Document, pieces: Sequence[Piece], by_piece: Sequence[Sequence[Draft]]) -> Iterator[Draft]:
+    """Yield all drafts, each with the anchor of its own text, of the term that it describes, or of a heading above."""
+    anchors = document.anchors()
+    for piece, group in zip(pieces, by_piece, strict=True):
+        names = (piece.block, *reversed(piece.labels), *reversed(piece.headings)) if anchors and group else ()
+        anchor = next((anchors[block] for block in names if block in anchors), "")
+        yield from (replace(draft, anchor=anchor) for draft in group) if anchor else group
 
 
 def _find_links(document: Document, by_piece: Sequence[list[Draft]]) -> None:
@@ -179,11 +222,22 @@ def _draft_piece(
     if piece.kind == "row":
         yield from _draft_row(document, piece, context, contexts, section)
         return
-    parts = listing_spans(text) if piece.kind == "code" else bound_lengths(text, spans[piece.block])
+    is_code = piece.kind == "code"
+    name, parts = ((), listing_spans(text)) if is_code else _lines_of(document.blocks[piece.block], spans[piece.block])
     for start, end in parts:
-        yield Draft(text[start:end], context, piece.kind, piece.block, start, end, section)
+        yield Draft(text[start:end], (*context, *name), piece.kind, piece.block, start, end, section)
         if piece.begun_in is not None:  # only the first sentence goes on with the paragraph before
             context = contexts.context(replace(piece, leads=piece.leads[:-1], begun_in=None))
+
+
+def _lines_of(block: Block, spans: Sequence[Span]) -> tuple[tuple[str, ...], list[Span]]:
+    """Return the first line of a block if it is the name of the others, which are its context, and its statements."""
+    first = block.text.find("\n")
+    is_marked = any(span.start == 0 and first - 1 <= span.end <= first for span in block.spans)
+    if first < 0 or not begins_with_name(block.text, is_marked=is_marked):
+        return (), bound_lengths(block.text, spans)
+    others = [(max(start, first + 1), end) for start, end in spans if end > first]
+    return (block.text[:first],), bound_lengths(block.text, others)
 
 
 def _draft_row(
@@ -197,6 +251,7 @@ def _draft_row(
     kind: Kind = "link" if _leads_to_one_page(document, piece) else "row"
     if kind == "row" and _is_name_and_value(document, piece):
         name, value = (document.blocks[cell].text for _, cell in piece.cells)
+        name = collapse_spaces(name)
         text = f"{name} {value}" if name.endswith(_COLONS) else f"{name}: {value}"
         cell = max(piece.cells[0][1], piece.block)  # not one that spans the row
         yield Draft(text, context, kind, cell, 0, len(document.blocks[cell].text), section)
@@ -204,7 +259,7 @@ def _draft_row(
     parts: list[list[tuple[int, str]]] = [[]]
     for heads, cell in piece.cells:
         text = document.blocks[cell].text
-        label = " ".join(map(contexts.label, heads)) or text
+        label = collapse_spaces(" ".join(map(contexts.label, heads))) or text
         named = f"{label}: {text}" if label != text else text
         if parts[-1] and word_count(CELLS.join(named for _, named in parts[-1])) + word_count(named) > MAX_WORDS:
             parts.append([])

@@ -13,13 +13,11 @@ from typing import Protocol, TypeVar
 
 from streams.pages.document.model import Document
 from streams.statements.outline import Piece
-from streams.statements.sentences.lengths import MAX_WORDS, word_count
+from streams.statements.sentences.lengths import MAX_JOINED_WORDS, word_count
 from streams.statements.sentences.reading_alone import is_list_of_names, is_sentence
 
 MAX_ITEM_WORDS = 12
 """Maximum words of an item that is joined."""
-MAX_JOINED_WORDS = MAX_WORDS // 2
-"""Maximum words of joined items: a vector of a longer enumeration is similar to no query in particular."""
 SEPARATOR = "; "
 _ENDS = (",", ";", ":", ".", "，", "；", "、", "。")
 """The ends of an item behind which no separator is needed."""

@@ -74,7 +74,9 @@ def _is_before(before: Statement, statement: Statement) -> bool:
 
 def _is_shown(before: Statement) -> bool:
     text = before.text.strip()
-    if len(text) > MAX_BEFORE_CHARS or not is_sentence(text) or _BEGINS_WITH_PRONOUN.match(text) is not None:
+    if before.doubtful or len(text) > MAX_BEFORE_CHARS:
+        return False
+    if not is_sentence(text) or _BEGINS_WITH_PRONOUN.match(text) is not None:
         return False
     return reads_alone(text, before.kind, before.context)
 

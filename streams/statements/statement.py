@@ -3,7 +3,8 @@
 The bytes are MessagePack, with the version of the layout in front.
 
     page       [1, page id, url, title, language, statements]
-    statement  [id, text, context, kind, block, start, end, chain, need, leaf] and, in a file with pages, its page
+    statement  [id, text, context, kind, block, start, end, chain, need, leaf], then its page in a file with pages (or
+               0 before an anchor), then its anchor if it has one (or "" before a doubt), then true if it is doubtful
 
 Statements are in the order of their ordinals, and ids are their 16 bytes. The facts about the page are there so that
 the indexer only needs this blob. The generation isn't among them: a page with unchanged statements has the same bytes
@@ -12,7 +13,7 @@ appended fields. Probabilities are in hundredths, so that machines that differ i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -48,6 +49,10 @@ class Statement:
 
     page: int = 0
     """Number of the page of the file (as in `#page=3`), from 1; 0 for a document without pages."""
+    anchor: str = ""
+    """The anchor of the term or heading that it is below (as in `#checkpoints`); empty if there is none."""
+    doubtful: bool = False
+    """True if readers of the page may not see it (`pages.parse.hiding.doubts`): it is found, and never quoted."""
 
     @property
     def in_context(self) -> str:
@@ -60,7 +65,7 @@ class Statement:
 
 
 VERSION = 1
-_PAGE_FIELDS, _STATEMENT_FIELDS = 5, 11
+_PAGE_FIELDS, _STATEMENT_FIELDS = 5, 13
 """Number of fields of a page behind the version, and of a statement."""
 
 
@@ -118,7 +123,9 @@ def _layout(statement: Statement) -> list[Any]:
         list(statement.chain),
         round(100 * statement.need),
         round(100 * statement.leaf),
-        *([statement.page] if statement.page else ()),
+        *([statement.page] if statement.page or statement.anchor or statement.doubtful else ()),
+        *([statement.anchor] if statement.anchor or statement.doubtful else ()),
+        *([True] if statement.doubtful else ()),
     ]
 
 
@@ -135,7 +142,10 @@ def _statement(
     need: int,
     leaf: int,
     page: int = 0,
+    anchor: str = "",
+    doubtful: bool = False,
 ) -> Statement:
     place = (kind, block, start, end)
     probabilities = need / 100, leaf / 100
-    return Statement(UUID(bytes=identity), ordinal, text, tuple(context), *place, tuple(chain), *probabilities, page)
+    found = Statement(UUID(bytes=identity), ordinal, text, tuple(context), *place, tuple(chain), *probabilities)
+    return replace(found, page=page, anchor=anchor, doubtful=bool(doubtful)) if page or anchor or doubtful else found

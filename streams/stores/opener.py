@@ -1,8 +1,10 @@
 """The opening and closing of the stores that a stage, the gateway or a command needs."""
 
+import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from streams.models.protocols import ChainModel, Embedder, Reranker
@@ -81,10 +83,46 @@ def fields_of(store: Store) -> list[str]:
     return [field.name for field in dataclasses.fields(Stores) if field.metadata[_ROLE] == store]
 
 
+class _LateServer:
+    """A server that is opened at the first call of one of its stores. A call raises StoreUnavailable if that fails."""
+
+    def __init__(self, open_server: Callable[[], Awaitable[Any]]) -> None:
+        self._open = open_server
+        self._opened: Any = None
+        self._opening = asyncio.Lock()
+
+    async def opened(self) -> Any:
+        async with self._opening:
+            if self._opened is None:
+                self._opened = await self._open()
+            return self._opened
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+
+class _LateStore:
+    """A store of such a server. Only its coroutines can be called."""
+
+    def __init__(self, server: _LateServer, name: str) -> None:
+        self._server, self._name = server, name
+
+    def __getattr__(self, method: str) -> Any:
+        async def call(*args: Any, **fields: Any) -> Any:
+            return await getattr(getattr(await self._server.opened(), self._name), method)(*args, **fields)
+
+        return call
+
+
 @asynccontextmanager
-async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterator[Stores]:
-    """Open the stores of the roles in `needs`. Raises StoreUnavailable, which names the server and its address."""
+async def open_stores(settings: Settings, needs: Iterable[Store], late: Iterable[Store] = ()) -> AsyncIterator[Stores]:
+    """Open the stores of the roles in `needs`. Raises StoreUnavailable, which names the server and its address.
+
+    Stores of further roles in `late` are opened at their first call.
+    """
     stores = Stores()
+    deferred = set(late)
     wanted = set(needs)
     async with AsyncExitStack() as stack:
         for store in STORES:
@@ -93,6 +131,11 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
                 stack.push_async_callback(opened.close)
                 for name in fields_of(store):
                     setattr(stores, name, getattr(opened, name))
+            elif store in deferred:
+                server = _LateServer(partial(find(server_of(store).open), settings))
+                stack.push_async_callback(server.close)
+                for name in fields_of(store):
+                    setattr(stores, name, _LateStore(server, name))
         yield stores
 
 
@@ -101,8 +144,10 @@ def memory_stores() -> Stores:
     from streams.models import memory as models
     from streams.stores import memory
 
-    blobs, pages, fingerprints = memory.MemoryBlobs(), memory.MemoryPages(), memory.MemoryFingerprints()
-    entities = memory.MemoryEntities()
+    blobs, entities = memory.MemoryBlobs(), memory.MemoryEntities()
+    host_links = memory.MemoryHostLinks()
+    pages = memory.MemoryPages(blobs, host_links)
+    fingerprints = memory.MemoryFingerprints(pages)
     return Stores(
         blobs=blobs,
         blob_collection=memory.MemoryBlobCollection(blobs, pages, fingerprints, entities),
@@ -110,7 +155,7 @@ def memory_stores() -> Stores:
         ledger=memory.MemoryLedger(),
         fingerprints=fingerprints,
         frontier=memory.MemoryFrontier(),
-        host_links=memory.MemoryHostLinks(),
+        host_links=host_links,
         notes=memory.MemoryNotes(),
         pace_holds=memory.MemoryPaceHolds(),
         query_counts=memory.MemoryQueryCounts(),

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from uuid import UUID
 
 from schemas import PageFetched
+from schemas.pages import ModelName
 from streams.stores.rows import Missing, Row, read_row, row_of
 
 Part = Literal[
@@ -122,6 +123,8 @@ class Normalized(RefusablePart):
     """The quality of the page (`score`) and its parts, from 0 to 1."""
     sign_in: str
     """`form`: the page is little more than a form to sign in; `beside`: it has one beside its content; else empty."""
+    audience: str
+    """The private sites whose keys find the page. Empty: everybody finds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +196,10 @@ class Indexed(StoredPart):
     title: str
     language: str
     statements: int
+    left_out: int = 0
+    """Number of statements that a very long page has beyond its bound, as far as they can be counted."""
+    made: Mapping[str, int] = field(default_factory=dict)
+    """Version of each stage whose result is in it (`topology`)."""
     model: str
     model_version: str
     collection: str
@@ -203,6 +210,10 @@ class Indexed(StoredPart):
     """Share of its sentences that a reader can read, 0..1. None: too few, or not known."""
     at: int
     """Time of the write, microseconds since 1970 UTC."""
+
+    @property
+    def embedded_by(self) -> ModelName:
+        return ModelName(self.model, self.model_version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

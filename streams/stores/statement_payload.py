@@ -21,12 +21,21 @@ row.
                                 likewise
     quality     float           the quality of the page, from 0 to 1; missing if it is 1 or not known
     page        int             the number of the page of a file, as in `#page=3`; missing in web pages
+    anchor      str             the anchor of the term or heading that it is below, as in `#checkpoints`; missing if
+                                there is none
     ordinal     int             the place of the statement in its page
     kind        str             what the statement was made from, such as `sentence`
     entry       bool            an entry of a page that holds little but entries, such as the index of a book; missing
                                 if it is none
+    doubtful    bool            readers of the page may not see it; missing if they surely do
     before      str             the sentence before a short one, for readers; missing if there is none
     generation  int             the fetch of the page
+    audience    str             the private sites whose keys find the page; missing if everybody finds it
+
+The first statement of a page also has facts that pages are counted by:
+
+    left_out    int             statements beyond the bound of a page; missing if there are none
+    made_STAGE  int             the version of each stage whose result is in the page (`topology`)
 """
 
 import re
@@ -36,6 +45,8 @@ from typing import Any
 from uuid import UUID
 
 Row = Mapping[str, Any]
+MADE = "made_"
+"""Beginning of the names of the facts that say by which version of a stage a page was made."""
 _new = object.__new__
 
 
@@ -69,12 +80,17 @@ class StatementPayload:
         page_type: str,
         file_type: str = "",
         page: int = 0,
+        anchor: str = "",
         quality: float = 1.0,
         ordinal: int,
         kind: str,
         entry: bool = False,
+        doubtful: bool = False,
         before: str = "",
+        left_out: int = 0,
+        made: Sequence[tuple[str, int]] = (),
         generation: int,
+        audience: str = "",
     ) -> None:
         self._row: Row = {
             "text": text,
@@ -93,9 +109,14 @@ class StatementPayload:
             **({"published": published} if published else {}),
             **({"page_type": page_type} if page_type else {}),
             **({"page": page} if page else {}),
+            **({"anchor": anchor} if anchor else {}),
             **({"quality": quality} if quality < 1 else {}),
             **({"entry": True} if entry else {}),
+            **({"doubtful": True} if doubtful else {}),
             **({"before": before} if before else {}),
+            **({"audience": audience} if audience else {}),
+            **({"left_out": left_out} if left_out else {}),
+            **{f"{MADE}{stage}": version for stage, version in made},
         }
 
     @staticmethod
@@ -127,10 +148,16 @@ class StatementPayload:
     published: str = _text("published")
     page_type: str = _text("page_type")
     kind: str = _text("kind")
+    audience: str = _text("audience")
+    """The private sites whose keys find the page (`streams.crawl.audiences`); empty: everybody finds it."""
+    anchor: str = _text("anchor")
+    """The anchor of the term or heading that it is below."""
     before: str = _text("before")
     """The sentence before a short one, which readers need and a search does not."""
     ordinal: int = _integer("ordinal")
     generation: int = _integer("generation")
+    left_out: int = _integer("left_out")
+    """Number of statements beyond the bound of a page, at its first statement."""
     page: int = _integer("page")
     """The number of the page of a file, from 1; 0 if the page is not known."""
 
@@ -165,6 +192,11 @@ class StatementPayload:
     def entry(self) -> bool:
         """True for an entry of a page that holds little but entries."""
         return self._row.get("entry") is True
+
+    @property
+    def doubtful(self) -> bool:
+        """True if readers of the page may not see the statement: it is never quoted."""
+        return self._row.get("doubtful") is True
 
     def __eq__(self, other: object) -> bool:
         return self._row == other._row if isinstance(other, StatementPayload) else NotImplemented

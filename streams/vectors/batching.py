@@ -204,7 +204,7 @@ class TextBatcher:
     async def _run(self, batch: Sequence[_Waiting]) -> None:
         self.counts.batches += 1
         try:
-            vectors = (await self.embedder.embed([one.text for one in batch])).astype(np.float16)
+            vectors = (await self.embedder.embed([one.text for one in batch], "passage")).astype(np.float16)
         except BaseException as error:
             for one in batch:
                 self._release(one)

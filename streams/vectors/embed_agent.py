@@ -5,21 +5,24 @@ model. Other texts pass through a bounded queue that all pages of this worker sh
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schemas import Event, PageChunked, PageEmbedded
 from streams.errors import PageErased, PoisonError
-from streams.models.protocols import ModelInfo, Vectors
+from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed
 from streams.stores.removals import blob_of_page
+from streams.topology import VERSIONS
 from streams.vectors.batching import Half, Key, TextBatcher, text_key
+from streams.vectors.long_pages import LongPages
 from streams.vectors.points import decode_vectors, encode_vectors, texts_of
 
 PART_TEXTS = 512
@@ -32,6 +35,7 @@ class EmbedAgent(Agent):
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._batcher = TextBatcher(stores.embedder)
+        self._long_pages = LongPages()
 
     async def stop(self) -> None:
         await self._batcher.close()
@@ -39,7 +43,12 @@ class EmbedAgent(Agent):
     def measurements(self) -> Mapping[str, float]:
         counts = self._batcher.counts
         texts = {f"embed_texts_{source}": float(count) for source, count in counts.texts.items()}
-        return {**texts, "embed_texts_waiting": self._batcher.waiting, "embed_batches": counts.batches}
+        return {
+            "embed_texts_embedded": 0.0,
+            **texts,
+            "embed_texts_waiting": self._batcher.waiting,
+            "embed_batches": counts.batches,
+        }
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -52,7 +61,8 @@ class EmbedAgent(Agent):
             vectors_ref, statements = former.vectors_ref, former.statements
         else:
             try:
-                vectors_ref, statements = await self._make_vectors(event, model, former)
+                async with self._long_pages.turn(delivery, event.statements):
+                    vectors_ref, statements = await self._make_vectors(event, model, former, delivery.note_part)
             except PageErased:
                 return []
         made: dict[str, Any] = {
@@ -63,25 +73,31 @@ class EmbedAgent(Agent):
             "model_version": model.version,
             "dimensions": model.dimensions,
             "readable": event.readable,
+            "left_out": event.left_out,
+            "made": {**event.made, "embed": VERSIONS["embed"]},
         }
         return [PageEmbedded.following(event, **made)]
 
     async def _read_former_record(self, event: PageChunked, model: ModelInfo) -> Indexed | None:
-        """Return the record of the indexed page if the record is whole and of the same model."""
+        """Return the record of the indexed page if it is whole, of the same model, and of this version of the stage."""
         former = (await self._stores.pages.get(event.page_id)).indexed
-        made_by = (former.model, former.model_version, former.dimensions)
-        is_same_model = made_by == (model.name, model.version, model.dimensions)
+        is_same_model = former.embedded_by == model.model and former.dimensions == model.dimensions
+        is_same_model = is_same_model and former.made.get("embed") == VERSIONS["embed"]
         is_whole = former.vectors_ref and former.statements_ref
         return former if is_same_model and is_whole else None
 
-    async def _make_vectors(self, event: PageChunked, model: ModelInfo, former: Indexed | None) -> tuple[str, int]:
+    async def _make_vectors(
+        self, event: PageChunked, model: ModelInfo, former: Indexed | None, note_part: Callable[[], None]
+    ) -> tuple[str, int]:
         """Return the reference of the vectors, and their number."""
         page = decode_statements(
             await blob_of_page(self._stores.blobs, self._stores.pages, event, event.statements_ref)
         )
-        vectors = await self._embed_texts(texts_of(page), await self._former_vectors(former), model.dimensions)
+        count, texts = len(page.statements), texts_of(page)
+        del page  # a long page's statements take more memory than their texts and vectors
+        vectors = await self._embed_texts(texts, await self._former_vectors(former), model.dimensions, note_part)
         reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
-        return reference, len(page.statements)
+        return reference, count
 
     async def _former_vectors(self, former: Indexed | None) -> dict[Key, Half]:
         """Return the vectors of the page's statements at an earlier fetch, by the hash of their text."""
@@ -97,14 +113,17 @@ class EmbedAgent(Agent):
             return {}
         return dict(zip(map(text_key, texts), vectors, strict=False))
 
-    async def _embed_texts(self, texts: Sequence[str], former: Mapping[Key, Half], dimensions: int) -> Vectors:
-        """Return the vectors, made part by part, since a manual's index takes minutes and has to show progress."""
+    async def _embed_texts(
+        self, texts: Sequence[str], former: Mapping[Key, Half], dimensions: int, note_part: Callable[[], None]
+    ) -> NDArray[np.float16]:
+        """Return the vectors, made part by part, since a manual takes minutes and has to show progress."""
         self._batcher.embedder = self._stores.embedder
-        parts: list[Vectors] = []
+        vectors = np.empty((len(texts), dimensions), np.float16)
         for start in range(0, len(texts), PART_TEXTS):
-            parts.append(await self._batcher.embed(texts[start : start + PART_TEXTS], former))
-            self.steps += 1
-        return np.concatenate(parts) if parts else np.empty((0, dimensions), np.float32)
+            part = texts[start : start + PART_TEXTS]
+            vectors[start : start + PART_TEXTS] = await self._batcher.embed(part, former)
+            note_part()
+        return vectors
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:

@@ -20,6 +20,11 @@ So of two workers at least one sees the other:
     older page's step 2, then  the older event again,     the older page's step 1: the newer     newer points (*)
     a crash                    after the newer page       record
 
+A visit that found a page unchanged has no event here: dedup writes its record, and then reads whether the page is in
+the index. A removal by an earlier visit writes its record, and then reads the record of dedup. So either dedup sees the
+removal and passes the page on, or the removal sees the visit: then the page is indexed anew with the visit's generation
+(`unchanged_since`).
+
 (*) The older page yields (`_yield_to_newer`): its worker removes its points, and writes the newer page's points again.
 Two generations of a page have one point for a statement with the same text, so the older page may have overwritten it.
 (**) Such an overwritten point stays: its text is the same in both generations.
@@ -32,18 +37,28 @@ from contextlib import suppress
 from typing import Any
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
+from schemas.pages import ModelName
+from streams.crawl.audiences import Audiences
 from streams.errors import PageErased, TransientError
 from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
-from streams.statements.statement import PageStatements, decode_statements
+from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed, Normalized, PageRecord, Removed
-from streams.stores.protocols import Point
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
-from streams.vectors.page_records import RecentAge, facts_of, superseded_below, with_readable
-from streams.vectors.points import decode_vectors, points_of
+from streams.vectors.long_pages import LongPages
+from streams.vectors.page_records import (
+    RecentAge,
+    facts_of,
+    superseded_below,
+    unchanged_since,
+    versions_of,
+    with_audience,
+    with_embedded,
+)
+from streams.vectors.points import PagePoints, decode_vectors
 
 CRAWL = "crawl"
 """Source of the pages that the crawler fetched. Only their ages are measured."""
@@ -57,8 +72,11 @@ class IndexAgent(Agent):
     def __init__(self, stores: Stores, now: Callable[[], float] = time.time) -> None:
         self._stores = stores
         self._now = now
-        self._collections: dict[tuple[str, str], str] = {}
+        self._collections: dict[ModelName, str] = {}
         self._ages = RecentAge()
+        self._long_pages = LongPages()
+        # The sites are read whatever the settings say: points of a private site must not become public by a setting.
+        self._audiences = Audiences(stores.api_keys, True, time.monotonic)
 
     def measurements(self) -> Mapping[str, float]:
         return {"index_page_age_seconds": self._ages.read(self._now())}
@@ -66,10 +84,13 @@ class IndexAgent(Agent):
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
         if isinstance(event, PageRemoved):
-            await self._remove(event, delivery.at)
-            return []
+            unchanged = await self._remove(event, delivery.at)
+            if unchanged is None:
+                return []
+            event = unchanged
         assert isinstance(event, PageEmbedded)
-        return await self._index(event, delivery.at)
+        async with self._long_pages.turn(delivery, event.statements):
+            return await self._index(event, delivery.at)
 
     async def _index(self, event: PageEmbedded, at: int) -> Sequence[Event]:
         record = await self._stores.pages.get(event.page_id)
@@ -77,12 +98,11 @@ class IndexAgent(Agent):
             # Before a crash, this event may have written points.
             return await self._yield_to_newer(event, record)
         try:
-            made_of = with_readable(record, event.readable)
-            page, points = await self._make_points(
-                event, event.statements_ref, event.vectors_ref, event.generation, made_of
-            )
+            made_of = with_embedded(record, event)
+            points = await self._read_points(event, event.statements_ref, event.vectors_ref, event.generation, made_of)
         except PageErased:  # the removal came after the read of the records
             return []
+        page = points.page
         collection = await self._write(event, points, replace=_has_other_statements(record.indexed, event))
         record = await self._stores.pages.get(event.page_id)
         if superseded_below(record, event.generation):
@@ -95,6 +115,7 @@ class IndexAgent(Agent):
             "title": page.title,
             "language": page.language,
             "statements": len(page.statements),
+            "left_out": event.left_out,
             "model": event.model,
             "model_version": event.model_version,
             "collection": collection,
@@ -102,25 +123,26 @@ class IndexAgent(Agent):
         names = ("statements_ref", "vectors_ref", "dimensions", "readable")
         references: dict[str, Any] = {name: getattr(event, name) for name in names}
         at = max(at, record.indexed.at + replaces)
-        part = Indexed(url=event.url, generation=event.generation, at=at, **references, **made)
+        versions = versions_of(event)
+        part = Indexed(url=event.url, generation=event.generation, at=at, made=versions, **references, **made)
         await self._stores.pages.put(event.page_id, part, part.at)
         # After the record: a worker that read the records before has written its older points by now.
         # Overwritten points of this page stay: a statement has the same text in both generations.
         await self._stores.vectors.remove_page(
-            collection, event.page_id, before_generation=event.generation, keep=[point.id for point in points]
+            collection, event.page_id, before_generation=event.generation, keep=points.ids
         )
         return [PageIndexed.following(event, **made)]
 
-    async def _make_points(
+    async def _read_points(
         self, event: PageEmbedded, statements_ref: str, vectors_ref: str, generation: int, record: PageRecord
-    ) -> tuple[PageStatements, list[Point]]:
+    ) -> PagePoints:
         blobs, pages = self._stores.blobs, self._stores.pages
         content, packed = await asyncio.gather(
             *(blob_of_page(blobs, pages, event, ref) for ref in (statements_ref, vectors_ref))
         )
-        page = decode_statements(content)
         vectors = decode_vectors(packed, statements_ref)
-        return page, await asyncio.to_thread(points_of, page, vectors, facts_of(record, generation))
+        facts = with_audience(facts_of(record, generation), await self._audiences.of(event.url))
+        return PagePoints.of(decode_statements(content), vectors, facts)
 
     async def _yield_to_newer(self, event: PageEmbedded, record: PageRecord) -> Sequence[Event]:
         """Remove the event's points, and write the newest page's points again. Emits nothing.
@@ -139,7 +161,7 @@ class IndexAgent(Agent):
             if newest.generation != below:  # a removal is newer than all pages
                 await self._remove_points(event, below, await self._stores.vectors.collections())
                 return []
-            if (newest.model, newest.model_version) != (event.model, event.model_version):
+            if newest.embedded_by != event.embedded_by:
                 return []
             await self._remove_points(event, below, [newest.collection])
             await self._restore_points(event, record)
@@ -151,9 +173,9 @@ class IndexAgent(Agent):
     async def _restore_points(self, event: PageEmbedded, record: PageRecord) -> None:
         """Write the points of the indexed page again."""
         newest = record.indexed
-        _, points = await self._make_points(event, newest.statements_ref, newest.vectors_ref, newest.generation, record)
+        points = await self._read_points(event, newest.statements_ref, newest.vectors_ref, newest.generation, record)
         with suppress(MissingCollection):
-            await self._stores.vectors.upsert(newest.collection, points)
+            await self._upsert(newest.collection, points)
 
     async def _remove_points(
         self, event: PageEmbedded | PageRemoved, below: int | None, collections: Sequence[str]
@@ -162,7 +184,11 @@ class IndexAgent(Agent):
             with suppress(MissingCollection):  # dropped after the listing: its points are gone, too
                 await self._stores.vectors.remove_page(collection, event.page_id, before_generation=below)
 
-    async def _write(self, event: PageEmbedded, points: Sequence[Point], *, replace: bool) -> str:
+    async def _upsert(self, collection: str, points: PagePoints) -> None:
+        for start in points.starts():
+            await self._stores.vectors.upsert(collection, await asyncio.to_thread(points.part, start))
+
+    async def _write(self, event: PageEmbedded, points: PagePoints, *, replace: bool) -> str:
         """Write the points, and return their collection. A collection that was dropped meanwhile is made again."""
         try:
             return await self._write_to(await self._find_collection(event), event, points, replace)
@@ -170,8 +196,8 @@ class IndexAgent(Agent):
             self._collections.clear()
             return await self._write_to(await self._find_collection(event), event, points, replace)
 
-    async def _write_to(self, collection: str, event: PageEmbedded, points: Sequence[Point], replace: bool) -> str:
-        await self._stores.vectors.upsert(collection, points)
+    async def _write_to(self, collection: str, event: PageEmbedded, points: PagePoints, replace: bool) -> str:
+        await self._upsert(collection, points)
         if replace:
             # The same fetch with other statements (made by another release): both have one generation. The former
             # points are removed once the new points are searchable, so that searches find the page at every moment.
@@ -179,29 +205,33 @@ class IndexAgent(Agent):
                 collection,
                 event.page_id,
                 before_generation=event.generation + 1,
-                keep=[point.id for point in points],
+                keep=points.ids,
             )
         return collection
 
     async def _find_collection(self, event: PageEmbedded) -> str:
         """Return the collection of the model that made the vectors. The server may have another model now."""
-        model = (event.model, event.model_version)
+        model = event.embedded_by
         if model not in self._collections:
             info = await self._stores.embedder.info()
-            if (info.name, info.version) != model:
+            if info.model != model:
                 info = ModelInfo(event.model, event.model_version, event.dimensions)
             self._collections[model] = await self._stores.vectors.ensure(info)
         return self._collections[model]
 
-    async def _remove(self, event: PageRemoved, at: int) -> None:
+    async def _remove(self, event: PageRemoved, at: int) -> PageEmbedded | None:
+        """Remove the page. Returns its content instead if a later visit found it unchanged: it is to be indexed."""
         record = await self._stores.pages.get(event.page_id)
         newest = max(record.indexed.generation, record.removed.generation)
         if event.reason == "request":
             if event.generation <= withdrawn(record):
-                return
+                return None
             newest = max(newest, event.generation)
-        elif newest > event.generation or is_held_back(record):
-            return
+        elif is_held_back(record):
+            return None
+        elif newest > event.generation:
+            # If it is this removal that came before, its worker may have been killed while it indexed the page anew.
+            return unchanged_since(record, event) if record.removed.generation == event.generation else None
         else:
             newest = event.generation
         # A removal of an earlier generation, or with another reason, is replaced, whatever the senders' clocks were.
@@ -217,9 +247,12 @@ class IndexAgent(Agent):
         )
         # The record first: if this process ends in between, the event comes again, and no older page gets in.
         await self._stores.pages.put(event.page_id, part, part.at)
-        if not _may_have_points(await self._stores.pages.get(event.page_id)):
-            return
-        await self._remove_points(event, newest + 1, await self._stores.vectors.collections())
+        record = await self._stores.pages.get(event.page_id)
+        if event.reason != "request" and (unchanged := unchanged_since(record, event)):
+            return unchanged
+        if _may_have_points(record):
+            await self._remove_points(event, newest + 1, await self._stores.vectors.collections())
+        return None
 
 
 def _may_have_points(record: PageRecord) -> bool:

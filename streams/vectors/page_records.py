@@ -1,14 +1,18 @@
 """The place of a page in the index, by the page's records: its generations there, and how soon it was found. Pure."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
 
+from schemas import PageEmbedded, PageRemoved
+from schemas.envelope import COPIED_FIELDS
 from streams.stores.page_quality import page_quality
 from streams.stores.page_record import Indexed, PageRecord
 from streams.stores.removals import is_held_back
 from streams.stores.statement_payload import extension_of
+from streams.topology import VERSIONS
 
 _TYPE_NAME = re.compile("[A-Za-z]{3,40}")
 _FILE_TYPES = {"markdown": "md", "text": "txt", "opendocument": "odt"}
@@ -27,6 +31,12 @@ class PageFacts(NamedTuple):
     """The type of a file that is not HTML."""
     quality: float = 1.0
     """From 0 to 1."""
+    left_out: int = 0
+    """Number of statements beyond the bound of a page."""
+    audience: str = ""
+    """The private sites whose keys find the page; empty: everybody finds it."""
+    made: tuple[tuple[str, int], ...] = ()
+    """The version of each stage whose result is in the points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +64,63 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
         generation=indexed.generation,
         statements=indexed.statements,
         statements_ref=indexed.statements_ref,
-        facts=facts_of(record, indexed.generation),
+        facts=facts_of(record, indexed.generation)._replace(made=_made_anew(indexed.made)),
     )
+
+
+def _made_anew(made: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """Return the versions of points that are made from the records: only earlier stages have their former versions."""
+    return tuple({**made, **{stage: VERSIONS[stage] for stage in ("embed", "index")}}.items()) if made else ()
 
 
 def facts_of(record: PageRecord, generation: int) -> PageFacts:
     published = (record.normalized.published or "")[:10]
     return PageFacts(
-        generation, published, page_type(record), file_type(record), page_quality(record).get("score", 1.0)
+        generation,
+        published,
+        page_type(record),
+        file_type(record),
+        page_quality(record).get("score", 1.0),
+        record.indexed.left_out,
+        record.normalized.audience,
+        tuple(record.indexed.made.items()),
     )
 
 
-def with_readable(record: PageRecord, readable: float | None) -> PageRecord:
-    """Return the record as it will be when a page whose statements are so readable is indexed."""
-    return PageRecord({**record.rows, Indexed.PART: replace(record.indexed, readable=readable).row()})
+def with_audience(facts: PageFacts, audience: str) -> PageFacts:
+    """Return the facts of a page that has this audience by the sites as they are now.
+
+    If the page was normalized for another one, its duplicates, links and words are to be made anew, as after
+    `VectorIndex.set_audience`.
+    """
+    if audience == facts.audience:
+        return facts
+    return facts._replace(audience=audience, made=tuple({**dict(facts.made), "normalize": 0}.items()))
+
+
+def with_embedded(record: PageRecord, event: PageEmbedded) -> PageRecord:
+    """Return the record as it will be when the page of this event is indexed, as far as its facts follow from it."""
+    made = versions_of(event)
+    indexed = replace(record.indexed, readable=event.readable, left_out=event.left_out, made=made)
+    return PageRecord({**record.rows, Indexed.PART: indexed.row()})
+
+
+def unchanged_since(record: PageRecord, removal: PageRemoved) -> PageEmbedded | None:
+    """Return the indexed content as an event of the visit that found it unchanged after this removal, or None."""
+    decided, indexed = record.deduplicated, record.indexed
+    is_later = decided.verdict == "unique" and decided.repeats and decided.generation > removal.generation
+    is_stored = bool(indexed.statements_ref and indexed.vectors_ref)
+    if not is_later or indexed.generation < (decided.document_generation or 0) or not is_stored:
+        return None
+    # The URL is the removal's: it decides who finds the page, and a damaged record may lack it.
+    names = [name for name in PageEmbedded.model_fields if name not in COPIED_FIELDS and hasattr(indexed, name)]
+    facts = {name: getattr(indexed, name) for name in names}
+    return PageEmbedded.following(removal, **{**facts, "generation": decided.generation})
+
+
+def versions_of(event: PageEmbedded) -> dict[str, int]:
+    """Return the version of each stage whose result is in the points of this event."""
+    return {**event.made, "index": VERSIONS["index"]}
 
 
 def page_type(record: PageRecord) -> str:

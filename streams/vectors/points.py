@@ -15,7 +15,10 @@ every query, and the blob is half as large.
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,24 +31,69 @@ from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
 from streams.vectors.page_records import PageFacts
 
+PART_POINTS = 1_024
+"""Maximum points that are made at once: 15 MB. A page of 40,000 statements would take 600 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class PagePoints:
+    """The points of a page, a part at a time."""
+
+    page: PageStatements
+    vectors: NDArray[np.floating[Any]]
+    facts: PageFacts
+    entries: frozenset[int]
+    """The ordinals of its entries, if the page holds little else."""
+
+    @classmethod
+    def of(cls, page: PageStatements, vectors: NDArray[np.floating[Any]], facts: PageFacts) -> Self:
+        return cls(page, vectors, facts, entries_of_page(page.statements))
+
+    @property
+    def ids(self) -> list[UUID]:
+        return [statement.id for statement in self.page.statements]
+
+    def starts(self) -> range:
+        """Return where the parts start."""
+        return range(0, len(self.page.statements), PART_POINTS)
+
+    def part(self, start: int) -> list[Point]:
+        """Return the points of a part."""
+        end = start + PART_POINTS
+        payloads = _payloads(self.page, self.facts, self.entries, range(start, min(end, len(self.page.statements))))
+        return [
+            Point(
+                id=statement.id,
+                dense=vector.tolist(),
+                sparse=document_vector(statement.text, statement.context, self.page.language, self.page.title),
+                payload=payload,
+            )
+            for statement, vector, payload in zip(
+                self.page.statements[start:end], self.vectors[start:end], payloads, strict=True
+            )
+        ]
+
 
 def points_of(page: PageStatements, vectors: NDArray[np.float32], facts: PageFacts) -> list[Point]:
     """Return a point for each statement, in order. A point has the id of its statement."""
-    return [
-        Point(
-            id=statement.id,
-            dense=vector.tolist(),
-            sparse=document_vector(statement.text, statement.context, page.language, page.title),
-            payload=payload,
-        )
-        for statement, vector, payload in zip(page.statements, vectors, payloads_of(page, facts), strict=True)
-    ]
+    points = PagePoints.of(page, vectors, facts)
+    return [point for start in points.starts() for point in points.part(start)]
 
 
 def payloads_of(page: PageStatements, facts: PageFacts) -> list[StatementPayload]:
-    """Return the facts that the index holds of each statement. The vectors follow from these facts and the model."""
+    """Return the facts that the index holds of each statement. The vectors follow from these facts and the model.
+
+    What counts pages (what is left out, and by which versions they were made) is only at a page's first statement.
+    """
+    return _payloads(page, facts, entries_of_page(page.statements), range(len(page.statements)))
+
+
+def _payloads(
+    page: PageStatements, facts: PageFacts, entries: frozenset[int], ordinals: range
+) -> list[StatementPayload]:
     host = urlsplit(page.url).netloc
-    sites, entries = sites_of(host), entries_of_page(page.statements)
+    sites = sites_of(host)
+    of_each = facts._replace(left_out=0, made=())
     return [
         StatementPayload(
             page_id=page.page_id,
@@ -57,13 +105,15 @@ def payloads_of(page: PageStatements, facts: PageFacts) -> list[StatementPayload
             context=statement.context,
             language=page.language,
             page=statement.page,
+            anchor=statement.anchor,
             ordinal=statement.ordinal,
             kind=statement.kind,
             entry=statement.ordinal in entries,
+            doubtful=statement.doubtful,
             before=sentence_before(page.statements, at),
-            **facts._asdict(),
+            **(of_each if statement.ordinal else facts)._asdict(),
         )
-        for at, statement in enumerate(page.statements)
+        for at, statement in zip(ordinals, page.statements[ordinals.start : ordinals.stop], strict=True)
     ]
 
 
@@ -86,11 +136,11 @@ class InvalidVectors(PoisonError):
     """The bytes are not the expected vectors."""
 
 
-def encode_vectors(statements_ref: str, vectors: NDArray[np.float32]) -> bytes:
+def encode_vectors(statements_ref: str, vectors: NDArray[np.floating[Any]]) -> bytes:
     """Return the vectors, shape (n, dimensions), as bytes."""
     count, dimensions = vectors.shape
     header = _HEADER.pack(MAGIC, count, dimensions, bytes.fromhex(statements_ref))
-    return header + vectors.astype("<f2").tobytes()
+    return header + vectors.astype("<f2", copy=False).tobytes()
 
 
 def decode_vectors(content: bytes, statements_ref: str) -> NDArray[np.float32]:

@@ -66,6 +66,8 @@ def healthy(minutes: int = MINUTES) -> Series:
         "riffle_search_recall_sum": f"0+0.99x{minutes}",
         "riffle_search_recall_count": f"0+1x{minutes}",
         'riffle_index_page_age_seconds{stage="index"}': constant(20),
+        'riffle_dedup_visits_unchanged{stage="dedup"}': f"0+60x{minutes}",
+        'riffle_dedup_visits_indexed_again{stage="dedup"}': f"0+2x{minutes}",
         'riffle_fetch_politeness_violations{stage="fetch"}': constant(0),
         'riffle_frontier_leases_expired{stage="frontier"}': constant(0),
         'riffle_clock_ahead_seconds{stage="frontier"}': constant(0.1),
@@ -169,6 +171,14 @@ FAULTS: dict[str, tuple[Series, set[str]]] = {
     "Kafka is away for the gateway": (
         {"riffle_gateway_events_unpublished_total": f"0+30x{MINUTES}"}, {"RiffleQueryEventsLost"},
     ),
+    # 6 of 10 unchanged visits are made anew: 60 % > 50 %, and more than 100 after 17 minutes.
+    "unchanged pages are made anew": (
+        {
+            'riffle_dedup_visits_indexed_again{stage="dedup"}': f"0+6x{MINUTES}",
+            'riffle_dedup_visits_unchanged{stage="dedup"}': f"0+4x{MINUTES}",
+        },
+        {"RiffleUnchangedPagesAreCostly"},
+    ),
     # 1,200 s > 900 s.
     "pages take long": (
         {'riffle_index_page_age_seconds{stage="index"}': f"1200x{MINUTES}"}, {"RifflePagesAreNotFresh"},
@@ -247,6 +257,23 @@ NEAR_MISSES: dict[str, list[tuple[Series, set[str]]]] = {
     "RiffleQueryEventsLost": [({"riffle_gateway_events_unpublished_total": f"0+0.15x{MINUTES}"}, set())],  # 9 < 10
     # The mean of 10 minutes with 4 at 2,000 s and 6 at 20 s is 812 s < 900 s.
     "RifflePagesAreNotFresh": [({'riffle_index_page_age_seconds{stage="index"}': moment(20, 2_000, 4)}, set())],
+    "RiffleUnchangedPagesAreCostly": [
+        (  # 4 of 10 are made anew: 40 % < 50 %
+            {
+                'riffle_dedup_visits_indexed_again{stage="dedup"}': f"0+4x{MINUTES}",
+                'riffle_dedup_visits_unchanged{stage="dedup"}': f"0+6x{MINUTES}",
+            },
+            set(),
+        ),
+        # All of them, but 90 in an hour < 100.
+        (
+            {
+                'riffle_dedup_visits_indexed_again{stage="dedup"}': f"0+1.5x{MINUTES}",
+                'riffle_dedup_visits_unchanged{stage="dedup"}': f"0x{MINUTES}",
+            },
+            set(),
+        ),
+    ],
     # Violations of before, whose number does not grow.
     "RifflePolitenessViolated": [({'riffle_fetch_politeness_violations{stage="fetch"}': f"3x{MINUTES}"}, set())],
     # 6 a minute are 90 in 15 minutes < 100.

@@ -29,7 +29,7 @@ from tests.chart.test_alerts import AT_ANY_TIME, MINUTES, PROMTOOL, Case, Series
 from tests.chart.test_monitoring import ALERTS
 from tests.sizes import FULL
 
-pytestmark = pytest.mark.skipif(not PROMTOOL.is_file(), reason="no promtool: `make chart` builds it (needs Go)")
+needs_promtool = pytest.mark.skipif(not PROMTOOL.is_file(), reason="no promtool: `make chart` builds it (needs Go)")
 
 QUIET = 120
 """Number of readings that follow the end of a backlog, or of a fault that passes: half an hour."""
@@ -102,12 +102,14 @@ def played(scenario: str) -> Series:
     return series
 
 
+@needs_promtool
 def test_nothing_fires_while_the_stack_works(tmp_path: Path) -> None:
     series = {name: f"{value:g}+{step:g}x{MINUTES}" for name, (value, step) in recorded(HEALTHY).items()}
     assert len(series) > 100
     assert verdict(run(tmp_path, Case("healthy", series, set(), judged=AT_ANY_TIME))) == ""
 
 
+@needs_promtool
 def test_a_recorded_fault_fires_its_own_alerts_and_no_other(tmp_path: Path) -> None:
     minutes = HEALTHY_MINUTES + FAULT_MINUTES
     cases = [Case(scenario, played(scenario), expected, minutes) for scenario, expected in EXPECTED.items()]
@@ -199,6 +201,7 @@ def as_read(scenario: str, expected: set[str]) -> Case:
     return Case(scenario, series, expected, minutes, AT_ANY_TIME, int(READ_SECONDS))
 
 
+@needs_promtool
 def test_a_backlog_that_ends_fires_nothing(tmp_path: Path) -> None:
     """625 pages are imported beside a crawl. No event waits for 1,800 s, stages commit, and few attempts fail."""
     lags = [
@@ -211,11 +214,13 @@ def test_a_backlog_that_ends_fires_nothing(tmp_path: Path) -> None:
     assert verdict(run(tmp_path, as_read(BACKLOG, set()))) == ""
 
 
+@needs_promtool
 def test_a_fault_that_passes_fires_only_what_a_person_must_answer(tmp_path: Path) -> None:
     """Workers are back within a minute, and events are handled late. A person must do something about a loss only."""
     assert verdict(run(tmp_path, *(as_read(scenario, expected) for scenario, expected in PASSING.items()))) == ""
 
 
+@needs_promtool
 def test_a_worker_that_is_killed_again_and_again_fires_nothing_as_long_as_it_works(tmp_path: Path) -> None:
     """The eight kills of the recording are played again and again. Between them the worker owns its partitions."""
     once = as_read(LOOP, set())

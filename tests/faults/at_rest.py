@@ -16,7 +16,6 @@ from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.topics import describe_topics
 from streams.settings import Settings
 from streams.statements.statement import decode_statements
-from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.page_record import Deduplicated, Fetched, Indexed
 from streams.topology import STAGES
@@ -56,10 +55,10 @@ async def check_limbo(stores: Stores, crawl_id: str, web: DiskWeb) -> None:
     assert (progress.pending, progress.deferred, progress.digesting) == (0, 0, 0), f"URLs are in limbo: {progress}"
     allowed, refused = ([canonicalize(url) for url in sorted(urls)] for urls in (web.allowed, web.refused))
     for host in {host_of(url) for url in allowed}:
-        row = await stores.frontier.host(bucket_of(host), host)
+        row = await stores.frontier.host(host)
         assert row, f"the frontier does not know {host}"
         assert not row.state.get("leases"), f"leased for ever: {row.state['leases']}"
-    ends = await asyncio.gather(*(_end(stores, page_id(url)) for url in allowed))
+    ends = await asyncio.gather(*(_end(stores, url) for url in allowed))
     wrong = {url: end for url, end in zip(allowed, ends, strict=True) if end not in _GOOD_ENDS}
     assert not wrong, f"pages without a final status: {wrong}"
     fetched = [url for url in refused if (await stores.pages.get(page_id(url))).has(Fetched)]
@@ -69,9 +68,10 @@ async def check_limbo(stores: Stores, crawl_id: str, web: DiskWeb) -> None:
 _GOOD_ENDS = {("done", status, None) for status in ("indexed", "duplicate")}
 
 
-async def _end(stores: Stores, page: UUID) -> tuple[str, str, str | None]:
+async def _end(stores: Stores, address: str) -> tuple[str, str, str | None]:
     """The state of a page's URL in the frontier, its status in the ledger, and the stage that it waits for."""
-    url = await stores.frontier.url(page)
+    page = page_id(address)
+    url = await stores.frontier.url(host_of(address), page)
     status = status_of(await history_of(stores, page))
     return (url.state if url else "unknown", status.status, status.waits_for)
 
@@ -119,7 +119,7 @@ async def check_vectors(stores: Stores, web: DiskWeb) -> int:
             continue
         part = record.indexed
         texts = texts_of(decode_statements(await stores.blobs.get(part.statements_ref)))
-        expected = encode_vectors(part.statements_ref, await stores.embedder.embed(texts))
+        expected = encode_vectors(part.statements_ref, await stores.embedder.embed(texts, "passage"))
         if await stores.blobs.get(part.vectors_ref) != expected:
             wrong.append(url)
         compared += len(texts)

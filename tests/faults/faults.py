@@ -173,6 +173,21 @@ async def _killed_twice(home: Path, _chance: random.Random, _times: Times) -> No
     kill(second.pid)
 
 
+async def _kafka_killed_at_a_start(home: Path, _chance: random.Random, _times: Times) -> None:
+    """Kill a worker, and Kafka while the stages of the next one join their groups: a start that fails half-way."""
+    name = worker_of("frontier")
+    first = await process(home, name)
+    kill(first.pid)
+    while (await process(home, name)).pid == first.pid:
+        await asyncio.sleep(LOOK_SECONDS)
+    log = home / "logs" / f"{name}.log"
+    for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
+        if log.exists() and "CompleteConsumer" in log.read_text(errors="replace"):
+            break
+        await asyncio.sleep(LOOK_SECONDS)
+    kill((await process(home, "kafka")).pid)
+
+
 async def _retention_passes_embed(home: Path, _chance: random.Random, times: Times) -> None:
     """Kafka deletes what the embed stage had not read. Its worker refuses to start, a worker of the frontier exports
     the loss, and an operator whom the alert calls replays."""
@@ -290,6 +305,7 @@ FORMER_TREE = os.environ.get("RIFFLE_TEST_FORMER_TREE", "")
 IN_SHORT: tuple[Fault, ...] = (
     *map(killed, dict.fromkeys(map(worker_of, ("frontier", "fetch", "dedup", "index")))),
     Fault("a worker killed, and again while it starts", _killed_twice),
+    Fault("kafka killed while a worker starts", _kafka_killed_at_a_start),
     Fault("a parsing process killed", _kill_child),
     held(worker_of("fetch"), lambda times: times.tier, "away for longer than a lease"),
     Fault(f"{worker_of('frontier')} stopped until a second one owns its partitions", _frontier_loses_its_partitions),

@@ -39,6 +39,7 @@ from streams.settings import Settings
 from streams.stores.opener import open_stores
 from tests.faults.at_rest import check_index, check_limbo, dead_letters, until_idle
 from tests.faults.disk_web import explore
+from tests.faults.evidence import describe_stack
 from tests.faults.faults import FAULTS, IN_SHORT, SERVERS, Fault, Times
 from tests.faults.processes import LEASE_SECONDS, STACK_SETTINGS, until_healthy
 from tests.sizes import FULL
@@ -101,7 +102,11 @@ async def test_through_all_faults_every_page_is_indexed_exactly_once(whole_stack
     done, last_fault = faults.result()
     for server in ("cassandra", *SERVERS):
         await until_healthy(whole_stack.home, server)
-    await until_idle(whole_stack, IDLE_SECONDS)
+    try:
+        await until_idle(whole_stack, IDLE_SECONDS)
+    except AssertionError:
+        print(await describe_stack(whole_stack, sorted(whole_stack.crawl.local_hosts)), flush=True)
+        raise
     idle = time.monotonic()
     async with open_stores(whole_stack, ["records", "vectors", "models"]) as stores:
         counts = await check_index(stores, expected)
@@ -118,6 +123,8 @@ async def test_through_all_faults_every_page_is_indexed_exactly_once(whole_stack
 async def _crawl(settings: Settings, seeds: list[PageDiscovered], crawl_id: str) -> float:
     """Returns the time of its end."""
     status = await run_crawl(settings, seeds, crawl_id, wait=True, as_json=True)
+    if status:
+        print(await describe_stack(settings, sorted(settings.crawl.local_hosts)), flush=True)
     assert status == 0, "the crawl did not come to its end"
     return time.monotonic()
 

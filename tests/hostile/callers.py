@@ -18,6 +18,7 @@ from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.problems import ProblemError
 from streams.render.loading import ResourceLoader
 from streams.runtime.agent import Delivery
+from streams.seen.stores import SeenStores
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
 
@@ -68,7 +69,8 @@ async def crawl(
 
 async def fetch_now(settings: CrawlSettings, stores: Stores, urls: Sequence[str]) -> dict[str, bool]:
     """Ask as a gateway does for a program."""
-    web = WebPages(GatewayContext(Settings(crawl=settings), stores, Metrics(), lambda: datetime.now(UTC)))
+    context = GatewayContext(Settings(crawl=settings), SeenStores(stores), Metrics(), lambda: datetime.now(UTC))
+    web = WebPages(context, lambda: PoliteClient(settings, stores))
     got = dict.fromkeys(urls, False)
     try:
         for url in urls:

@@ -226,6 +226,7 @@ HOSTILE_PAGES = (
         f"<style>:root{{--a0:x x;{VARIABLES}}} p::before{{content:var(--a39)}}</style>{TEXT}", TEXT),
     page_of("storage without end", """(async () => { const kept = await caches.open('x');
         while (true) await kept.put('/' + Math.random(), new Response(new Uint8Array(5e6))) })()"""),
+    page_of("a post that is too large", "fetch('/form', {method: 'POST', body: 'x'.repeat(9e7)})", outcome=LIMIT),
     HostilePage("a script that is too large", f"{TEXT}<script src=/large.js></script>", TEXT),
     # Nothing at its end
     HostilePage("a document that is removed", f"{TEXT}<script>document.documentElement.remove()</script>",

@@ -7,15 +7,20 @@ from typing import Any
 
 import pytest
 
+from schemas.envelope import micros_from_utc
+from streams.crawl.polite.client import PoliteClient
 from streams.crawl.rights import RIGHTS_PATH
 from streams.gateway.content.web_page import WebPages
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.problems import ProblemError
 from streams.pages.document.consent import Consent
+from streams.seen.stores import SeenStores
 from streams.settings import Settings
+from streams.statements.sandbox_tasks import DRAFT
 from streams.stores.opener import memory_stores
 from tests.hostile.servers import BadServer, Script, bad_server, response
+from tests.inline_sandbox import InlineSandbox, inline_parse_pool
 from tests.stages.gateway_fakes import NOW
 
 ROBOTS = response(b"User-agent: *\nDisallow: /private", content_type="text/plain")
@@ -24,8 +29,18 @@ PAGE = response(b"<title>Logs</title><p>The log holds the changes. It is read af
 
 
 def pages_of(server: BadServer, hosts: Sequence[str] = (), **crawl: Any) -> WebPages:
+    """The fetcher of a gateway. It reads pages in this process: its own ones take a second of CPU time to start."""
+    made: Any = with_processes(server, *hosts, **crawl)
+    made._parsing, made._drafting = inline_parse_pool(), InlineSandbox((DRAFT,))
+    web: WebPages = made
+    return web
+
+
+def with_processes(server: BadServer, *hosts: str, **crawl: Any) -> WebPages:
     settings = Settings(crawl=server.settings("bad.example", *hosts, delay_seconds=0.0, **crawl))
-    return WebPages(GatewayContext(settings, memory_stores(), Metrics(), lambda: NOW))
+    stores = memory_stores()
+    context = GatewayContext(settings, SeenStores(stores), Metrics(), lambda: NOW)
+    return WebPages(context, lambda: PoliteClient(settings.crawl, stores, now=lambda: micros_from_utc(NOW)))
 
 
 async def test_a_page_is_fetched_behind_its_redirect_and_read(tmp_path: Path) -> None:
@@ -33,7 +48,7 @@ async def test_a_page_is_fetched_behind_its_redirect_and_read(tmp_path: Path) ->
     async with bad_server(
         tmp_path, {"/robots.txt": ROBOTS, RIGHTS_PATH: NO_RIGHTS, "/old": moved, "/page": PAGE}
     ) as server:
-        web = pages_of(server)
+        web = with_processes(server)
         try:
             found = await web.fetch("https://bad.example/old", "a client", everything)
         finally:
@@ -60,6 +75,42 @@ REFUSED = [
     ("/to-intern", "The index has no document of https://bad.example/to-intern."),  # as if there were none
     ("/picture.png", "is not a page"),
 ]
+
+
+# Locations that a client may read as the page's own host, and that lead away from it (RFC 9110, section 10.2.2, and the
+# URL Standard, sections 4.4 and 3.5).
+LEADING_AWAY = [
+    "//other.example/", "https:other.example/", "\\\\other.example/", "/\\other.example/", "https:\\\\other.example/",
+    "https://bad.example@other.example/", "https://bad.example:443@other.example/", "https://other.example\t/",
+    "https://other.example/?bad.example", "https://other.example#bad.example", "https://bad.example.other.example/",
+    "https://OTHER.example./", "https://www.other.example/", "https://xn--bad.example/", "https://b\u00e0d.example/",
+    "https://bad.example%2eother.example/", "https://2130706433/", "https://0x7f.1/", "https://[::1]/",
+    "https://bad.example:9042/", "http://bad.example/", "ftp://bad.example/", "file:///etc/passwd", "javascript:1",
+    "data:text/html,x", "https://", "https://bad.example\u3002other.example/",
+]  # fmt: skip
+
+
+async def test_no_redirect_leads_to_another_site_whatever_its_form(tmp_path: Path) -> None:
+    """Each location is given once. What is asked for then is only robots.txt, the rights, and pages of the host."""
+    scripts: dict[str, Script] = {"/robots.txt": ROBOTS, RIGHTS_PATH: NO_RIGHTS}
+    for number, location in enumerate(LEADING_AWAY):
+        scripts[f"/go{number}"] = response(b"", status="302 Found", location=location.encode().decode("latin-1"))
+    others = ["other.example", "www.other.example", "bad.example.other.example", "xn--bad.example"]
+    async with bad_server(tmp_path, scripts, more_hosts=others) as server:
+        web = pages_of(server, others)
+        problems = []
+        try:
+            for number in range(len(LEADING_AWAY)):
+                try:
+                    await web._follow(f"https://bad.example/go{number}", everything)
+                    problems.append("fetched")
+                except ProblemError as error:
+                    problems.append(error.problem.kind)
+        finally:
+            await web.close()
+        heads = [request.decode("latin-1").lower() for request in server.requests]
+    assert set(problems).isdisjoint({"fetched", "internal-error"}), dict(zip(LEADING_AWAY, problems, strict=True))
+    assert [head for head in heads if "\r\nhost: bad.example\r\n" not in head] == []
 
 
 @pytest.mark.parametrize(("path", "says"), REFUSED)

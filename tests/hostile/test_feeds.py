@@ -10,6 +10,7 @@ import pytest
 from streams.pages.sandbox.pool import ParsePool
 from tests.hostile.servers import Script, bad_server, response
 from tests.hostile.traps import HOST, StagesCrawl, page
+from tests.sizes import size
 
 SITE = f"https://{HOST}"
 FOREIGN = "https://other.example"
@@ -134,7 +135,7 @@ async def test_a_hostile_feed_costs_the_site_nothing_but_its_request(
 
 
 async def test_a_feed_of_a_hundred_thousand_items_stays_within_bounds(pool: ParsePool, tmp_path: Path) -> None:
-    links = [f"/item/{n}" for n in range(100_000)]
+    links = [f"/item/{n}" for n in range(size(100_000))]
     feed = response(gzip.compress(rss(*links), 1), content_type=RSS_TYPE, content_encoding="gzip")
     found = await crawl(pool, tmp_path, RSS_TYPE, feed, *links[:MAX_NEW_URLS])
     assert "/item/0" in found.pages

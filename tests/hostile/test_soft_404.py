@@ -73,7 +73,7 @@ class Crawler:
     """The fetcher and the normalize stage, over stores in memory."""
 
     def __init__(self, pool: ParsePool) -> None:
-        self.stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages(), frontier=MemoryFrontier())
+        self.stores = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs), frontier=MemoryFrontier())
         self.pool = pool
         self.agent = NormalizeAgent(self.stores, pool)
 

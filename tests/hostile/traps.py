@@ -144,13 +144,13 @@ class StagesCrawl:
         self.now = START
         self.found = TrapCrawl()
         self.removed: list[PageRemoved] = []
-        self._pages: set[UUID] = set()
+        self._pages: dict[UUID, str] = {}
         self._waiting: deque[tuple[Event, UUID]] = deque()
         self._frontier = FrontierAgent(settings, stores, now=lambda: self.now, random=lambda: 0.5)
         self._frontier.connect(self._emit)
         self._frontier.dispatcher.assign(frozenset({0}))
         self.fetcher = FetchAgent(settings, stores, now=lambda: self.now)
-        normalize, dedup = NormalizeAgent(stores, pool), DedupAgent(stores, InlineSandbox(TASKS), "feature-hashing")
+        normalize, dedup = NormalizeAgent(stores, pool), DedupAgent(stores, InlineSandbox(TASKS))
         self._stages: dict[type[Event], Sequence[Agent]] = {
             PageDiscovered: [self._frontier],
             LinkFound: [self._frontier],
@@ -186,7 +186,7 @@ class StagesCrawl:
 
     async def rows(self) -> list[FrontierUrl]:
         """Return the frontier's rows of all URLs that were found."""
-        rows = [await self.stores.frontier.url(page_id) for page_id in self._pages]
+        rows = [await self.stores.frontier.url(host, page) for page, host in self._pages.items()]
         return [row for row in rows if row]
 
     async def record(self) -> TrapCrawl:
@@ -205,9 +205,9 @@ class StagesCrawl:
             case PageScheduled():
                 self.now += SECOND
             case PageDiscovered():
-                self._pages.update(one.page_id for one in event.each())
+                self._pages.update((one.page_id, one.host) for one in event.each())
             case LinkFound() if found := event.followed():
-                self._pages.update(one.page_id for one in found.each())
+                self._pages.update((one.page_id, one.host) for one in found.each())
             case PageFetched():
                 self.found.answers.append(event)
             case PageSettled():

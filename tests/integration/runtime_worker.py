@@ -73,6 +73,8 @@ class FileBlobs:
     async def get(self, ref: str) -> bytes:
         return (self._folder / ref).read_bytes()
 
+    def hand_on(self, ref: str, content: bytes) -> None: ...
+
 
 class Answering(Agent):
     """Appends each handled number to a file (O_APPEND: lines of several workers don't mix), then answers.

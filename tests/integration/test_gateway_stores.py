@@ -55,7 +55,7 @@ async def test_qdrant_comes_dies_and_comes_back(tmp_path: Path) -> None:
         try:
             await _status(web, 200)
             collection = await stores.vectors.ensure(await stores.embedder.info())
-            (vector,) = await stores.embedder.embed([WAL["text"]])
+            (vector,) = await stores.embedder.embed([WAL["text"]], "passage")
             words = document_vector(WAL["text"])
             await stores.vectors.upsert(
                 collection, [Point(uuid5(WAL["page_id"], "0"), vector.tolist(), words, payload_of(WAL))]

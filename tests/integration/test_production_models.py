@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config, set_parameters
 from streams.models.inference.tokenizing import pack_tokenizer
+from streams.models.protocols import TextRole
 from streams.models.triton import TritonChains, TritonEmbedder, TritonModel, TritonReranker
 from streams.models.triton_connection import MissingModel, TritonConnection, model_states
 from streams.settings import TritonSettings
@@ -35,6 +37,7 @@ PATIENCE_SECONDS = 300.0
 MODEL = f"""
 import sys
 from pathlib import Path
+from typing import get_args
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -95,8 +98,8 @@ async def test_clients_tokenize_for_a_server_without_tokenizers(settings: Triton
         parameters = {**parameters_of(read_config(LOCAL / "sbert")), "runtime": "onnxruntime"}
         expected = SentenceEncoder(parameters, LOCAL / "sbert" / "1").embed(TEXTS)
         embedder = TritonEmbedder(connection, settings)
-        for urgent in (False, True):
-            found = await embedder.embed(TEXTS, urgent=urgent)
+        for role in get_args(TextRole):
+            found = await embedder.embed(TEXTS, role)
             assert np.median((found * expected).sum(axis=1)) > 0.99
         encoder = ChainEncoder(parameters_of(read_config(LOCAL / CHAIN_MODEL)), LOCAL / CHAIN_MODEL / "1")
         assert await TritonChains(connection).links(PAGE) == encoder.links(PAGE)

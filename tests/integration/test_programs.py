@@ -386,7 +386,7 @@ async def test_statements_and_vectors_are_got_by_the_references_of_events(servic
         texts_now = [each["text"] async for each in riffle.statements(page)]
     assert texts == [each.text for each in stored]
     assert any("tea" in text for text in texts)
-    embedded = await stores.embedder.embed([each.in_context for each in stored])
+    embedded = await stores.embedder.embed([each.in_context for each in stored], "passage")
     assert len(vectors) == len(texts)
     assert (np.asarray(vectors) * embedded).sum(axis=1).min() > 0.99
     assert (changed.value.status, changed.value.kind) == (409, "content-changed")
@@ -397,8 +397,8 @@ PEOPLE = [f"127.0.0.{number}" for number in range(1, 5)]
 UNANSWERED = "frobnicate the zorkmid quux"
 
 
-async def test_a_query_without_results_is_counted_and_stands_on_the_map(service: Service) -> None:
-    """From the gateway to Kafka, through the stage `queries` to Cassandra, and to `riffle map`."""
+async def count_unanswered(service: Service) -> str:
+    """Ask a query without results until it is counted, and return it: by gateway, Kafka, worker and Cassandra."""
     query = f"{UNANSWERED} {uuid4().hex[:6]}"
 
     async def is_counted() -> bool:
@@ -411,8 +411,19 @@ async def test_a_query_without_results_is_counted_and_stands_on_the_map(service:
 
     async with running(service.home, service.environment, "worker", "queries"):
         await until(is_counted)
+    return query
+
+
+async def test_a_query_without_results_is_counted(service: Service) -> None:
+    query = await count_unanswered(service)
     listed = await service.riffle("queries", "list", "--by", "empty")
     assert query in {each["query"] for each in listed}
+
+
+@pytest.mark.night
+async def test_a_query_without_results_stands_on_the_map(service: Service) -> None:
+    """`riffle map` takes 12 s of CPU time: its library compiles itself."""
+    query = await count_unanswered(service)
     drawn = await service.process("map")  # a library of it warns when it is imported, and here warnings are errors
     packed = await read_map(service.stores.notes, await newest_map(service.stores.notes))
     assert packed is not None

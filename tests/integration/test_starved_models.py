@@ -158,7 +158,7 @@ class Tally:
 async def asking(embedder: Embedder, chains: ChainModel, tally: Tally) -> AsyncIterator[None]:
     """Ask both models all the time, and compare each answer with the answer of the model by itself."""
     own = await open_models(IN_PROCESS)
-    vectors = await own.embedder.embed(TEXTS)
+    vectors = await own.embedder.embed(TEXTS, "passage")
     links = [await own.chains.links(page) for page in PAGES]
     await own.close()
     others = np.abs(vectors[:, None] - vectors[None]).max(axis=2)[~np.eye(len(TEXTS), dtype=bool)]
@@ -168,7 +168,7 @@ async def asking(embedder: Embedder, chains: ChainModel, tally: Tally) -> AsyncI
 
     async def embed() -> None:
         rows = chance.sample(range(len(TEXTS)), chance.choice([1, 7, 40]))
-        found = await embedder.embed([TEXTS[row] for row in rows])
+        found = await embedder.embed([TEXTS[row] for row in rows], "passage")
         is_right = found.shape == vectors[rows].shape and bool(np.abs(found - vectors[rows]).max() < ROUNDING)
         tally.note(is_right, f"the vectors of texts {rows}")
 

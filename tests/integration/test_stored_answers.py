@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
-from streams.models.protocols import Link, ModelInfo, Vectors
+from streams.models.protocols import Link, ModelInfo, TextRole, Vectors
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import Settings
 from streams.statements.statement import decode_statements
@@ -30,18 +30,16 @@ class Spoiled:
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
-        return await self._stores.embedder.info(urgent=urgent)
+    async def info(self, role: TextRole = "passage") -> ModelInfo:
+        return await self._stores.embedder.info(role)
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
         found = await self._stores.chains.links(sentences)
         return [*found[1:], Link()] if any(SPOILED in sentence for sentence in sentences) else found
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         foreign = [f"A ship left port {row}." if SPOILED in text else text for row, text in enumerate(texts)]
-        return await self._stores.embedder.embed(foreign)
+        return await self._stores.embedder.embed(foreign, role)
 
 
 @pytest.fixture
@@ -91,5 +89,5 @@ async def test_a_page_with_foreign_answers_is_found_and_mended(
     record = await stores.pages.get(page_id(urls[2]))
     statements = decode_statements(await stores.blobs.get(record.indexed.statements_ref))
     vectors = decode_vectors(await stores.blobs.get(record.indexed.vectors_ref), record.indexed.statements_ref)
-    right = await stores.embedder.embed([statement.in_context for statement in statements.statements])
+    right = await stores.embedder.embed([statement.in_context for statement in statements.statements], "passage")
     assert (vectors * right).sum(axis=1).min() > 0.999

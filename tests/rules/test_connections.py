@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("benchmarks", "docs", "streams", "tests", "triton_models")
 LIBRARIES, CLIENTS = {"httpx", "httpx2"}, {"Client", "AsyncClient"}
+OPENERS = {"plain_client", "plain_async_client"}
+"""The functions of `streams.plain_http` that make clients for others, who close them."""
 WITHOUT_CONNECTIONS = {"MockTransport", "ASGITransport", "WSGITransport"}
 """Transports that open no connection."""
 ENTERS = {"enter_context", "enter_async_context"}
@@ -30,6 +32,8 @@ def unclosed_clients(source: str) -> Iterator[int]:
                 closed |= {node.value, *(node.value.values if isinstance(node.value, ast.BoolOp) else ())}
         elif isinstance(node, ast.Call) and _name(node.func) in ENTERS:
             closed |= set(node.args)
+        elif isinstance(node, ast.FunctionDef) and node.name in OPENERS:
+            closed |= {each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _is_client(node.func) and node not in closed:
             transports = [_name(one.value.func) for one in node.keywords if isinstance(one.value, ast.Call)]
@@ -38,6 +42,8 @@ def unclosed_clients(source: str) -> Iterator[int]:
 
 
 def _is_client(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id in OPENERS
     if not isinstance(function, ast.Attribute) or function.attr not in CLIENTS:
         return False
     return isinstance(function.value, ast.Name) and function.value.id in LIBRARIES
@@ -56,6 +62,10 @@ FORMS = [
     ("web = httpx.Client()", 1, "a name closes nothing"),
     ("with Riffle(address, http=httpx.Client(transport=Real())): ...", 1, "the owner of a given client closes it"),
     ("httpx.Client().get(address)", 1, "nobody has it"),
+    ("def plain_client(): return httpx.Client()", 0, "who asks for it closes it"),
+    ("def web(): return httpx.Client()", 1, "nobody knows who closes it"),
+    ("with plain_client() as web: ...", 0, "closed at the end of the block"),
+    ("web = plain_client()", 1, "one of another module"),
 ]
 
 

@@ -200,6 +200,7 @@ def test_a_new_package_needs_a_layer(copy: Path, package: str) -> None:
         ("streams/gateway/http/metrics.py", "import streams.gateway.search.service"),
         ("streams/search/deadline.py", "import streams.pages.parse"),
         ("streams/pages/document/model.py", "import streams.pages.parse"),
+        ("streams/gateway/content/similar.py", "import streams.stores.opener"),
         ("schemas/pages.py", "import streams.errors"),
     ],
     ids=lambda value: value.replace("import ", ""),

@@ -7,10 +7,11 @@ import pytest
 
 IMPORTS = {
     "streams.cli": ["pydantic", "numpy", "confluent_kafka", "psutil"],
+    "streams.commands.pages.crawl": ["aiohttp", "cassandra", "lxml", "fastapi"],
     "streams.sandbox.worker": ["pydantic", "numpy", "lxml"],
     "streams.crawl.fetch.agent": ["faust", "cassandra", "qdrant_client", "lxml", "fastapi"],
     "streams.runtime.worker": ["cassandra", "qdrant_client", "lxml", "fastapi"],
-    "streams.gateway.app": ["faust", "cassandra", "confluent_kafka", "lxml", "selectolax"],
+    "streams.gateway.app": ["faust", "cassandra", "confluent_kafka", "lxml", "selectolax", "pint", "dask"],
 }
 """Packages that a process must not import at its start, by its first module: they cost time and memory."""
 FOR_ONE_USE = ["openvino", "onnxruntime", "tritonclient", "grpc", "spacy", "sklearn", "umap", "pypdfium2"]

@@ -4,6 +4,7 @@ Each module that can open a connection stands here with the server that it asks.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +45,7 @@ ASKED: dict[str, str] = {
     "triton_models/check_server.py": OWN,  # a probe beside its server
     "triton_models/export.py": USERS,  # downloads the model that a person named, to build it
     "triton_models/export_rerank.py": USERS,
+    "streams/plain_http.py": OPERATORS,  # the clients of such servers
     "streams/client": USERS,  # the gateway of a program
     "streams/commands/pages/search.py": USERS,
     "streams/gateway/serve.py": NONE,
@@ -127,3 +129,67 @@ FORMS = [
 @pytest.mark.parametrize(("source", "opens"), FORMS)
 def test_the_forms_that_open_connections(source: str, opens: bool) -> None:
     assert bool(list(openers(source))) is opens
+
+
+DECODING = {("httpx2", name) for name in ("Client", "AsyncClient", "get", "post", "put", "request", "stream")}
+"""The calls that make a client of `httpx2`, which decodes answers by itself, without a limit."""
+DECODES = {"streams/plain_http.py"}
+"""The module that makes them, and lets them decode nothing."""
+
+
+def test_no_client_decodes_what_a_server_compressed() -> None:
+    users = set()
+    for path in (ROOT / "streams").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            owner = node.func.value
+            if isinstance(owner, ast.Name) and (owner.id, node.func.attr) in DECODING:
+                users.add(str(path.relative_to(ROOT)))
+    assert users == DECODES, "use streams.plain_http"
+
+
+LINES = ("streams/lines/bounded.py", "streams/links/batch.py", "streams/local", "streams/commands/stack/up.py")
+"""The reader of lines, and who reads lines of a file or pipe that Riffle itself writes."""
+
+
+_OPENS = re.compile(r"with [^\n]*open")
+
+
+def reads_lines(source: str) -> bool:
+    """Return whether a module reads lines of a file by itself, which may be as long as the file."""
+    if "readline" not in source and "TextIOWrapper" not in source and not _OPENS.search(source):
+        return False
+    tree = ast.parse(source)
+    opened = {
+        ast.unparse(item.optional_vars)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With)
+        for item in node.items
+        if item.optional_vars and "open" in ast.unparse(item.context_expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.comprehension) and ast.unparse(node.iter) in opened:
+            return True
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".readline", ".readlines", "TextIOWrapper")):
+            return True
+    return False
+
+
+def test_lines_of_files_have_one_reader() -> None:
+    files = {str(path.relative_to(ROOT)): path for path in (ROOT / "streams").rglob("*.py")}
+    assert [name for name, path in files.items() if not name.startswith(LINES) and reads_lines(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "reads"),
+    [
+        ("with path.open() as file:\n    for line in file:\n        pass", True),
+        ("with gzip.open(path) as file:\n    found = [line for line in file]", True),
+        ("file.readline()", True),
+        ("lines = io.TextIOWrapper(file)", True),
+        ("with path.open() as file:\n    for number, line in lines_of(file):\n        pass", False),
+    ],
+)
+def test_what_reads_lines(source: str, reads: bool) -> None:
+    assert reads_lines(source) is reads

@@ -24,6 +24,7 @@ from streams.resources import FULL_LOAD
 from streams.runtime.brake import MAX_STRIKES, WATCHED_RECORDS
 from streams.runtime.breaker import MAX_PROBE_SECONDS
 from streams.runtime.faust_app import MAX_WAITING_EVENTS
+from streams.runtime.health import START_STALLS
 from streams.runtime.processing import LONG_DELAY, SHORT_ROUNDS
 from streams.search.options import SearchOptions
 from streams.search.request import MAX_QUERY_CHARS
@@ -53,6 +54,10 @@ SENTENCES: list[tuple[str, str]] = [
         "concepts/reliability.md",
         f"goes to `STAGE.retry` {TIMES[SHORT_ROUNDS]}, for {SHORT_SECONDS:g} seconds each, and then to "
         f"`STAGE.retry-long`, for {MINUTES[SHORT_SECONDS * LONG_DELAY]} each",
+    ),
+    (
+        "concepts/reliability.md",
+        f"without progress for `RIFFLE_RUNTIME__STALL_SECONDS` ({TIMES[START_STALLS]} that at a start)",
     ),
     ("concepts/reliability.md", f"up to {MAX_WAITING_EVENTS:,} records that it has polled and not handled"),
     ("concepts/reliability.md", f"After {WATCHED_RECORDS:,} records only suspects are noted"),

@@ -16,13 +16,18 @@ from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.normalize import content_hash
 from streams.runtime.agent import Delivery
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryLedger, MemoryPages
-from streams.stores.opener import Stores
+from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import FrontierUrl
+from streams.topology import VERSIONS
+from tests.frontier_rows import put_urls
 from tests.inline_sandbox import InlineSandbox
 
 NOW = 1_700_000_000_000_000
 SECOND = 1_000_000
+MODEL = "feature-hashing"
+"""Name of the embedding model in memory."""
+BY_THE_MODEL = {"model": MODEL, "model_version": "1", "made": VERSIONS}
+"""The facts in the record of a page that this release indexed."""
 VOCABULARY = [f"word{number}" for number in range(2_000)]
 
 
@@ -42,15 +47,7 @@ def edited(text: str, count: int, seed: int = 0) -> str:
 class Site:
     """A stage over memory stores, and events for it."""
 
-    stores: Stores = field(
-        default_factory=lambda: Stores(
-            blobs=MemoryBlobs(),
-            pages=MemoryPages(),
-            ledger=MemoryLedger(),
-            fingerprints=MemoryFingerprints(),
-            frontier=MemoryFrontier(),
-        )
-    )
+    stores: Stores = field(default_factory=memory_stores)
 
     @property
     def agent(self) -> DedupAgent:
@@ -82,7 +79,7 @@ class Site:
         """Note in the frontier that a page links to the URL: by default the start page of the URL's own host."""
         referrer = source or f"https://{host_of(url)}/"
         row = FrontierUrl(page_id(url), url, host_of(url), "done", at=1, why="link", referrer=referrer)
-        await self.stores.frontier.put_urls([row])
+        await put_urls(self.stores.frontier, [row])
 
     async def normalize(
         self, url: str, text: str, at: int = 0, canonical: str | None = None, found_on: str = ""
@@ -176,6 +173,7 @@ async def cut_off(stores: Stores, one: Delivery, left: list[int]) -> bool:
         ledger=_Breaking(stores.ledger, left),
         fingerprints=_Breaking(stores.fingerprints, left),
         frontier=_Breaking(stores.frontier, left),
+        embedder=stores.embedder,
     )
     try:
         await DedupAgent(breaking, InlineSandbox(TASKS)).handle(one)

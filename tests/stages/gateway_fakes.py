@@ -24,6 +24,7 @@ from streams.gateway.search.query_events import Publish
 from streams.models.protocols import ModelInfo
 from streams.search.core import AnySource
 from streams.search.options import SearchOptions
+from streams.seen.stores import SeenStores
 from streams.settings import (
     AccessSettings,
     AnswersSettings,
@@ -50,7 +51,7 @@ async def searchable(statements: Sequence[dict[str, Any]]) -> Stores:
     """Memory stores that hold these statements."""
     stores = memory_stores()
     collection = await stores.vectors.ensure(await stores.embedder.info())
-    vectors = await stores.embedder.embed([each["text"] for each in statements])
+    vectors = await stores.embedder.embed([each["text"] for each in statements], "passage")
     points = [
         Point(
             uuid5(each["page_id"], each["text"]),
@@ -185,7 +186,7 @@ def change_options(app: FastAPI, **constants: Any) -> None:
 def labelling(stores: Stores, folder: Path, **options: Any) -> FastAPI:
     """The app with the pages that people label on. `folder`: where the labels are. `options` are those of `gateway`."""
     app = gateway(stores, **{"deadline_seconds": 30, **options})
-    add_labelling(app, GatewayContext(Settings(), stores, Metrics(), lambda: NOW), folder)
+    add_labelling(app, GatewayContext(Settings(), SeenStores(stores), Metrics(), lambda: NOW), folder)
     return app
 
 

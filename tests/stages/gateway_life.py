@@ -29,6 +29,7 @@ from streams.runtime.agent import Delivery
 from streams.stores.opener import Stores
 from streams.stores.page_record import PART_TYPES
 from streams.stores.protocols import FrontierUrl
+from tests.frontier_rows import put_urls
 from tests.stages.gateway_fakes import NOW
 
 STARTED = NOW - timedelta(hours=3)
@@ -47,7 +48,7 @@ async def record(stores: Stores, *events: Event) -> None:
         )
         await agent.handle(Delivery(event, envelope, event.topic, 0, number))
         if isinstance(event, PageDiscovered):
-            await stores.frontier.put_urls([queued(event, micros_from_utc(envelope.time))])
+            await put_urls(stores.frontier, [queued(event, micros_from_utc(envelope.time))])
 
 
 def queued(event: PageDiscovered, at: int) -> FrontierUrl:

@@ -26,7 +26,7 @@ async def chunked(stores: Stores, url: str, html: str, **records: Any) -> dict[s
     page = PageStatements(identity, url, document.title, document.language, made)
     reference = await stores.blobs.put(encode_statements(page))
     info = await stores.embedder.info()
-    vectors = encode_vectors(reference, await stores.embedder.embed(texts_of(page)))
+    vectors = encode_vectors(reference, await stores.embedder.embed(texts_of(page), "passage"))
     parts: dict[Any, dict[str, Any]] = {
         "indexed": {
             "url": url,

@@ -12,6 +12,7 @@ class Interleaving:
         self._choices: Iterator[int] = iter(choices)
         self._waiting: dict[asyncio.Task[Any], asyncio.Future[None]] = {}
         self._changed = asyncio.Event()
+        self._tasks: frozenset[asyncio.Task[Any]] = frozenset()
 
     def watched(self, store: Any) -> Any:
         """The store, with each call waiting for its turn."""
@@ -20,6 +21,7 @@ class Interleaving:
     async def run(self, *calls: Coroutine[Any, Any, Any]) -> list[Any]:
         """Run to the end, and return the results in order."""
         tasks = [asyncio.ensure_future(call) for call in calls]
+        self._tasks = frozenset(tasks)
         for task in tasks:
             task.add_done_callback(lambda _: self._changed.set())
         while any(not task.done() for task in tasks):
@@ -32,9 +34,10 @@ class Interleaving:
         return [task.result() for task in tasks]
 
     async def turn(self) -> None:
-        """Wait until this task may go on. A call of a task that isn't run here goes on at once."""
+        """Wait until this task may go on. A call of a task that isn't run here goes on at once, as in a `gather`."""
         task = asyncio.current_task()
-        assert task is not None
+        if task is None or task not in self._tasks:
+            return
         waiting = asyncio.get_running_loop().create_future()
         self._waiting[task] = waiting
         self._changed.set()

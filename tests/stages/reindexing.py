@@ -11,11 +11,12 @@ from schemas.ids import page_id
 from streams.errors import MissingBlob
 from streams.maintenance.reindexing import Reindexer
 from streams.models.memory import MemoryEmbedder
-from streams.models.protocols import Vectors
+from streams.models.protocols import TextRole, Vectors
 from streams.runtime.agent import Delivery
 from streams.search.ranking.fusion import merge_lists
 from streams.statements.statement import PageStatements, Statement, encode_statements
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.protocols import EVERYTHING
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
@@ -30,13 +31,11 @@ class Counting(MemoryEmbedder):
     texts = 0
     dies_after: int | None = None
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         self.texts += len(texts)
         if self.dies_after is not None and self.texts > self.dies_after:
             raise Killed
-        return await super().embed(texts)
+        return await super().embed(texts, role)
 
 
 class Killed(Exception):
@@ -116,7 +115,8 @@ def alter(stores: Stores, collection: str, number: int, **changes: object) -> No
 
 
 async def found(stores: Stores, text: str, embedder: Any) -> list[UUID]:
-    (vector,) = await embedder.embed([text])
-    return [page.page_id for page in merge_lists(await stores.vectors.candidates(dense=vector.tolist(), sparse=None))][
-        :10
-    ]
+    (vector,) = await embedder.embed([text], "query")
+    return [
+        page.page_id
+        for page in merge_lists(await stores.vectors.candidates(dense=vector.tolist(), sparse=None, visible=EVERYTHING))
+    ][:10]

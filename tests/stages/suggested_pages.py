@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from schemas import Envelope, PageIndexed
 from schemas.ids import event_id, page_id
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.build import MAP_NUMBERS, Job, finish, run_map, run_reduce
+from streams.queries.suggestions.build_notes import began_at
 from streams.queries.suggestions.prefix_lists import best, read_list
 from streams.queries.suggestions.sums import SHARDS
 from streams.runtime.agent import Delivery
 from streams.statements.statement import PageStatements, Statement, encode_statements
+from streams.stores.memory import MemoryPages
 from streams.stores.opener import Stores
-from streams.stores.page_record import Indexed, Normalized
+from streams.stores.page_record import Fetched, Indexed, Normalized, PageRecord
 from tests.stages.gateway_fakes import NOW, client, gateway
 
 QUARTER = quarter_of(NOW)
@@ -24,6 +27,13 @@ TODAY = QUARTER // 96
 JOB = Job("a build", NOW, blocked=("forbidden",))
 
 
+class ChosenPages(MemoryPages):
+    """The records of pages of sites that the operator chose."""
+
+    async def get(self, page_id: UUID) -> PageRecord:
+        return PageRecord({"fetched": {"source": "crawl", "same_host": True}})
+
+
 async def store_page(
     stores: Stores,
     url: str,
@@ -32,8 +42,9 @@ async def store_page(
     headings: Sequence[str] = (),
     directives: Sequence[str] = (),
     language: str = "en",
+    is_chosen: bool = True,
 ) -> None:
-    """Write the records and the statements of an indexed page."""
+    """Write the records and the statements of an indexed page. `is_chosen`: its host is one of the crawl's seeds."""
     identity = page_id(url)
     made = tuple(
         Statement(page_id(f"{url}#{number}"), number, text, (*headings, "A lead-in that ends with a colon:"))
@@ -42,6 +53,8 @@ async def store_page(
     ref = await stores.blobs.put(encode_statements(PageStatements(identity, url, title, language, made)))
     row = {"url": url, "generation": 1, "title": title, "language": language, "statements_ref": ref, "collection": "c"}
     await stores.pages.put(identity, Indexed.of_row(row), 1)
+    fetched = {"url": url, "generation": 1, "source": "crawl", "depth": 2, "same_host": is_chosen}
+    await stores.pages.put(identity, Fetched.of_row(fetched), 1)
     normalized = {"url": url, "generation": 1, "directives": tuple(directives)}
     await stores.pages.put(identity, Normalized.of_row(normalized), 1)
 
@@ -53,7 +66,8 @@ async def build_all(stores: Stores, job: Job = JOB) -> int:
 
 
 async def stored(stores: Stores, prefix: str, language: str = "") -> list[str]:
-    return [each.text for each in best(await read_list(stores.suggestions, language, prefix), QUARTER)]
+    since = await began_at(stores.suggestions)
+    return [each.text for each in best(await read_list(stores.suggestions, language, prefix, since), QUARTER)]
 
 
 async def asked(stores: Stores, typed: str, **parameters: Any) -> list[str]:

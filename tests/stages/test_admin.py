@@ -3,11 +3,13 @@
 import asyncio
 import random
 import re
+from base64 import b64encode
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import httpx2
@@ -15,6 +17,7 @@ import pytest
 
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
+from streams.admin import access
 from streams.admin.app import serve_admin
 from streams.admin.figures import COUNTED_HOSTS, HOST_URLS, SHOWN_ORDERS, Reader
 from streams.admin.jobs import MAX_RUNNING
@@ -31,10 +34,25 @@ from streams.stores.job_reports import JobReport, JobState, put_report
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Fetched, Indexed
 from streams.stores.protocols import QueueEntry
+from tests.frontier_rows import push, put_host
 from tests.stages.admin_fakes import AUTHORIZATION, LAGS, LETTERS, NOW, admin
 from tests.stages.gateway_fakes import client
 
 HTML = {"accept": "text/html", **AUTHORIZATION}
+
+
+MALFORMED = [
+    "http://[",
+    "http://[::1",
+    "http://a:b:c",
+    "http://riffle.test:99999999",
+    "null",
+    "\\",
+    "http://",
+    "://",
+    "%zz",
+]
+"""Headers `Origin` that are none."""
 
 
 def token_of(page: str) -> str:
@@ -112,6 +130,8 @@ async def test_all_is_well_only_if_every_server_answers(tmp_path: Path) -> None:
         ({"token": "0" * 64}, {}),
         ({"token": "own"}, {"Origin": "https://attacker.example"}),
         ({"token": "own"}, {"Sec-Fetch-Site": "cross-site"}),
+        ({"token": "own"}, {"Sec-Fetch-Site": "none"}),
+        *(({"token": "own"}, {"Origin": origin}) for origin in MALFORMED),
     ],
 )
 async def test_a_form_of_another_site_does_nothing(
@@ -122,6 +142,16 @@ async def test_a_form_of_another_site_does_nothing(
         given = {name: own if value == "own" else value for name, value in fields.items()}
         answer = await web.post("/admin/do/sweep", headers={**HTML, **headers}, data=given)
         assert (answer.status_code, audit.entries, list(actions.jobs.all)) == (403, [], [])
+
+
+async def test_keys_are_not_tried_many_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "REFUSAL_SECONDS", 0.2)
+    wrong = {"accept": "text/html", "authorization": f"Basic {b64encode(b'eve:wrong').decode()}"}
+    async with admin(memory_stores(), tmp_path) as (app, _, _audit), client(app) as web:
+        tried = await asyncio.gather(*(web.get("/admin", headers=wrong) for _ in range(access.MAX_REFUSALS + 10)))
+        answers = Counter(each.status_code for each in tried)
+        assert (answers[401], answers[429]) == (access.MAX_REFUSALS, 10)
+        assert (await web.get("/admin", headers=HTML)).status_code == 200, "the next one is let in"
 
 
 async def test_an_action_that_can_not_be_logged_is_not_done(tmp_path: Path) -> None:
@@ -152,6 +182,15 @@ async def test_a_job_runs_is_shown_and_can_be_stopped(tmp_path: Path) -> None:
         ("Ada", "start sweep"),
     ]
     assert "start sweep" in shown
+
+
+async def test_a_page_shows_the_outcome_of_an_action_and_no_other_text_of_its_address(tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, _, _), client(app) as web:
+        note = parse_qs(urlsplit((await act(web, "sweep")).headers["location"]).query)["note"][0]
+        text = note.partition(" ")[2]
+        for given, is_shown in ((note, True), (text, False), (f"x {text}", False), (f"{note}.", False), ("é", False)):
+            page = (await web.get("/admin", params={"note": given}, headers=HTML)).text
+            assert (escape(text) in page) is is_shown, given
 
 
 async def test_a_job_too_many_shows_what_runs_and_can_be_tried_again(tmp_path: Path) -> None:
@@ -192,9 +231,9 @@ async def test_the_next_request_is_the_one_of_the_list_of_hosts(
     stores, name, now = memory_stores(), "a.example", micros_from_utc(NOW)
     due = now + minutes * 60_000_000
     host = Host(bucket_of(name), name, next_at=now - 3_600_000_000)
-    await stores.frontier.put_host(host.to_row(due if is_queued else None, now))
+    await put_host(stores.frontier, host.to_row(due if is_queued else None, now))
     if is_queued:
-        await stores.frontier.push(name, [QueueEntry(due, page_id("https://a.example/"))], now)
+        await push(stores.frontier, name, [QueueEntry(due, page_id("https://a.example/"))], now)
     if is_blocked:
         await change_order(stores.frontier, name, now, blocked=True)
     async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
@@ -209,7 +248,7 @@ async def test_the_next_request_is_the_one_of_the_list_of_hosts(
 async def test_the_quality_of_a_host_is_shown_with_its_parts(tmp_path: Path) -> None:
     stores, name = memory_stores(), "a.example"
     host = Host(bucket_of(name), name, record=HostRecord(settled=90, unique=60, quality_sum=54, rank=1_000))
-    await stores.frontier.put_host(host.to_row(None, 1))
+    await put_host(stores.frontier, host.to_row(None, 1))
     async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
         page = (await web.get("/admin/host", params={"name": name}, headers=HTML)).text
     assert "<dt>Quality of the host</dt><dd>80 of 100</dd>" in page
@@ -350,9 +389,9 @@ async def test_the_size_of_the_frontier_is_in_hosts_and_urls(hosts: int, urls: i
     stores, now = memory_stores(), micros_from_utc(NOW)
     for number in range(hosts):
         name = f"h{number}.example"
-        await stores.frontier.put_host(Host(bucket_of(name), name).to_row(now, now))
+        await put_host(stores.frontier, Host(bucket_of(name), name).to_row(now, now))
         entries = [QueueEntry(now, page_id(f"https://{name}/{each}")) for each in range(urls)]
-        await stores.frontier.push(name, entries, now)
+        await push(stores.frontier, name, entries, now)
     async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
         page = (await web.get("/admin", headers=HTML)).text
     assert shown.replace("  ", " ") in re.sub(r"\s+", " ", page).replace("About ", "")

@@ -8,7 +8,7 @@ import pytest
 
 from streams.gateway.app import create_app
 from streams.models.opening import open_models
-from streams.models.protocols import Models
+from streams.models.protocols import Models, TextRole
 from streams.settings import GatewaySettings, Settings, TritonSettings
 from streams.stores.opener import Stores, memory_stores
 from tests.stages.gateway_fakes import NOW, client, with_vectors
@@ -30,7 +30,7 @@ async def searchable(models: Models) -> Stores:
     """Stores with an index of this model, in which nothing is found by its words."""
     made = memory_stores()
     made.embedder = models.embedder
-    vectors = await models.embedder.embed(list(STATEMENTS.values()))
+    vectors = await models.embedder.embed(list(STATEMENTS.values()), "passage")
     points = [(url, text, vector.tolist()) for (url, text), vector in zip(STATEMENTS.items(), vectors, strict=True)]
     return await with_vectors(made, await models.embedder.info(), points)
 
@@ -49,9 +49,22 @@ async def ask(models: Models, query: str, **gateway: Any) -> dict[str, Any]:
 async def test_its_vectors_have_its_own_length_and_name(models: Models) -> None:
     info = await models.embedder.info()
     assert (info.name, info.dimensions) == (MODEL, DIMENSIONS)
-    english, spanish, other = await models.embedder.embed(["the cat sleeps", "el gato duerme", "ella hornea pan"])
+    english, spanish, other = await models.embedder.embed(
+        ["the cat sleeps", "el gato duerme", "ella hornea pan"], "passage"
+    )
     assert english @ spanish == pytest.approx(1.0)
     assert english @ other == pytest.approx(0.0)
+
+
+async def test_its_words_before_queries_and_passages_are_read_with_each_text(tmp_path: Path) -> None:
+    repository = write_repository(tmp_path, query_prefix="the cat ", passage_prefix="the river ", max_tokens="8")
+    triton = TritonSettings(url="inprocess:", model=NAME, query_model="", threads=1)
+    opened = await open_models(Settings(model_repository=repository, triton=triton))
+    long = f"Title\n{'word ' * 30}\n bread"  # only a part of it is read, and that begins with the words, too
+    bread: list[tuple[str, TextRole]] = [("bread", "query"), ("bread", "passage"), (long, "passage")]
+    found = [(await opened.embedder.embed([text], role))[0].astype(bool).tolist() for text, role in bread]
+    await opened.close()
+    assert found == [[True, False, True, False, False], *[[False, False, True, False, True]] * 2]
 
 
 async def test_a_page_is_found_by_a_question_in_another_language(models: Models) -> None:

@@ -54,7 +54,8 @@ async def test_each_seed_without_a_page_has_its_reason() -> None:
     assert reasons.keys() == {url for url, begin in CASES if begin}
     for url, begin in CASES:
         assert begin is None or reasons[url].startswith(begin), reasons[url]
-    private = status_of(await history_of(stores, page_id("https://a.example/private/x")))
+    address = "https://a.example/private/x"
+    private = status_of(await history_of(stores, page_id(address), address))
     assert (private.refused_by, private.next_step) == ("robots", "ask_owner"), "the frontier's row says it"
 
 

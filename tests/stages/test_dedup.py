@@ -18,7 +18,23 @@ from streams.settings import Settings
 from streams.stores.page_record import Indexed, Removed
 from streams.stores.protocols import Fingerprint, Transition
 from tests.inline_sandbox import InlineSandbox
-from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, later, summary, text_of
+from tests.stages.dedup_site import (
+    BY_THE_MODEL,
+    MODEL,
+    NEAR,
+    NOW,
+    SECOND,
+    TEXT,
+    A,
+    B,
+    C,
+    Site,
+    delivery,
+    edited,
+    later,
+    summary,
+    text_of,
+)
 
 
 async def test_a_page_alone_is_unique() -> None:
@@ -253,20 +269,21 @@ async def test_simhashes_of_different_versions_are_not_compared(monkeypatch: pyt
     assert (await site.stores.pages.get(page_id(B))).rows["deduplicated"]["distance"] == 0
 
 
-async def index(site: Site, url: str, at: int, model: str = "sbert") -> None:
+async def index(site: Site, url: str, at: int, model: str = MODEL) -> None:
     """Write the record of the index stage."""
-    record = {"generation": NOW + at * SECOND, "statements_ref": "ref", "model": model}
+    record = {"generation": NOW + at * SECOND, "statements_ref": "ref"}
+    record |= {**BY_THE_MODEL, "model": model}
     await site.stores.pages.put(page_id(url), Indexed.of_row(record), NOW + at * SECOND)
 
 
 UNCHANGED = [
     # (text of the new fetch, model of the index, what happened before, is PageDeduplicated published)
-    (TEXT, "sbert", "indexed", False),
-    (TEXT, "sbert", "not indexed", True),
+    (TEXT, MODEL, "indexed", False),
+    (TEXT, MODEL, "not indexed", True),
     (TEXT, "other", "indexed", True),
-    (TEXT, "sbert", "removed", True),
-    (TEXT, "sbert", "not indexed since the text changed", True),
-    (NEAR, "sbert", "indexed", True),
+    (TEXT, MODEL, "removed", True),
+    (TEXT, MODEL, "not indexed since the text changed", True),
+    (NEAR, MODEL, "indexed", True),
 ]
 
 

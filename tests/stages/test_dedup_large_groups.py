@@ -62,7 +62,9 @@ async def test_a_large_group_survives_the_loss_of_one_representative_after_the_o
     assert len(await representatives(site)) == 1
 
 
-@pytest.mark.parametrize("what", ["gone", text_of(7)], ids=["gone", "changed"])
+@pytest.mark.parametrize(
+    "what", [pytest.param("gone", id="gone", marks=pytest.mark.night), pytest.param(text_of(7), id="changed")]
+)
 async def test_a_crash_at_any_call_while_a_large_group_moves_is_repaired(what: str) -> None:
     budget, crashed = 0, True
     while crashed:

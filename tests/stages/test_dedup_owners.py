@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from schemas.ids import page_id
 from streams.dedup.fingerprinting import fingerprint, text_shingles
 from streams.dedup.first_sight import own_sight, site_sight
-from streams.sketches.features import jaccard
-from streams.sketches.minhash import sketch_similarity
+from streams.sketches import jaccard, sketch_similarity
 from streams.stores.protocols import Fingerprint
 from tests.sizes import examples
 from tests.stages.dedup_site import NOW, SECOND, Site, edited, text_of
@@ -92,6 +91,41 @@ async def test_the_date_of_an_archive_is_no_age(trusted: bool, winner: str) -> N
     event = imported.event.model_copy(update={"seen_at": seen_at})
     await site.agent.handle(replace(imported, event=event))
     assert await site.representative_of(ORIGINAL) == winner
+
+
+TEXT, OTHER = text_of(1), text_of(900)
+HALF = " ".join(TEXT.split()[:150])
+GONE = ""
+"""In place of a text: the page is removed."""
+# What a stranger's page, which is older than the original, has been over time; the original has TEXT all the while.
+LIVES = {
+    "a text that grows word by word from nothing": [" ".join(TEXT.split()[: 60 * part]) for part in range(1, 6)],
+    "an empty page that is filled": ["a", TEXT],
+    "another text, the copy, and the other text again": [OTHER, TEXT, OTHER, TEXT],
+    "a copy behind a text of its own, which it drops": [OTHER, f"{OTHER} {TEXT}", TEXT],
+    "a copy before a text of its own, which it drops": [OTHER, f"{TEXT} {OTHER}", f"{TEXT} {HALF}", TEXT],
+    "two halves, one after the other": [OTHER, f"{HALF} {OTHER}", TEXT],
+    "the copy in capitals, then as it is": [OTHER, TEXT.upper(), TEXT],
+    "the copy with marks between its words, then as it is": [OTHER, TEXT.replace(" ", " - "), TEXT],
+    "the copy backwards, then as it is": [OTHER, " ".join(reversed(TEXT.split())), TEXT],
+    "the copy twice, then once": [OTHER, f"{TEXT} {TEXT}", TEXT],
+    "steps there and back": [step for there in steps_to(TEXT, OTHER) for step in (there, OTHER, there)],
+    "steps with removals between": [step for there in steps_to(TEXT, OTHER) for step in (there, GONE)] + [TEXT],
+}
+
+
+@pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
+async def test_whatever_an_older_page_was_its_copy_is_no_original(life: list[str]) -> None:
+    site, url = Site(), f"{STRANGER}/page"
+    first, *later = life
+    await site.normalize(url, first, 0)
+    await site.normalize(ORIGINAL, TEXT, 1_000)
+    for at, text in enumerate(later, 2_000):
+        if text == GONE:
+            await site.agent.handle(site.removed(url, "gone", at))
+        else:
+            await site.normalize(url, text, at)
+    assert await site.representative_of(ORIGINAL) == ORIGINAL
 
 
 HOST = "https://shared.example.com"

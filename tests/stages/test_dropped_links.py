@@ -56,7 +56,8 @@ class Workers:
     """The stage: a worker for the events of each page, and one for those of each linked host."""
 
     def __init__(self) -> None:
-        self.links, self.pages = DyingLinks(), MemoryPages()
+        self.links = DyingLinks()
+        self.pages = MemoryPages(links=self.links)
         self.queues: dict[str, Queue] = {}
         self._agents: dict[str, LinksAgent] = {}
 

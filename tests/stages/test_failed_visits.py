@@ -8,12 +8,15 @@ import pytest
 from schemas import Event, PageFetched, PageIndexed, PageRemoved
 from schemas.ids import page_id
 from streams.clock import now_micros
+from streams.crawl.frontier.decisions import apply_fetch
+from streams.crawl.frontier.policy import Policy
 from streams.errors import MissingBlob
 from streams.maintenance.host_pages import remove_pages, restore_pages
 from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Progress, Sweeper, minimum_grace_seconds
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl
 from tests.hostile.servers import Script, bad_server, raw, response
 from tests.inline_sandbox import inline_parse_pool
 from tests.stages.test_fetch import URL, Stage, run, scheduled
@@ -127,7 +130,7 @@ async def test_after_a_failed_visit_a_sweep_keeps_the_body_and_a_host_comes_back
 async def test_a_page_that_comes_back_is_asked_for_without_the_validators_of_its_lost_content(tmp_path: Path) -> None:
     """A 304 would bring no body, and the page would stay out of the index."""
     script = in_turn(response(b"<p>Hi", etag='"1"'), response(status="404 Not Found"), response(b"<p>Hi", etag='"1"'))
-    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+    stores = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs))
     async with bad_server(tmp_path, {"/x": script}) as server:
         stage = Stage(server, stores)
         for _ in range(4):
@@ -135,6 +138,38 @@ async def test_a_page_that_comes_back_is_asked_for_without_the_validators_of_its
         await stage.agent.stop()
     assert [b'if-none-match: "1"' in request.lower() for request in server.requests] == [False, True, False, True]
     assert fetched.body_ref
+
+
+MONDAY, TUESDAY = "Mon, 01 Jan 2024 00:00:00 GMT", "Tue, 02 Jan 2024 00:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("content", "unchanged"),
+    [
+        ({"etag": 'W/"1"'}, {"etag": '"1"'}),  # nginx weakens the ETag of a compressed answer
+        ({"last_modified": MONDAY}, {"last_modified": TUESDAY}),
+        ({"etag": '"1"', "last_modified": MONDAY}, {"etag": '"2"', "last_modified": TUESDAY}),
+        ({"etag": '"1"'}, {"etag": '"1"', "last_modified": TUESDAY}),
+        ({"etag": '"1"', "last_modified": MONDAY}, {}),
+    ],
+)
+@pytest.mark.parametrize("wish", [{}, {"x_robots_tag": "nofollow"}], ids=["as before", "read again"])
+async def test_each_visit_after_a_304_with_other_validators_is_conditional(
+    tmp_path: Path, content: dict[str, str], unchanged: dict[str, str], wish: dict[str, str]
+) -> None:
+    script = in_turn(response(b"<p>Hi", **content), response(b"", "304 Not Modified", **unchanged, **wish))
+    stores = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs))
+    url = FrontierUrl(PAGE, URL, "bad.example", "queued", 0)
+    async with bad_server(tmp_path, {"/x": script}) as server:
+        stage = Stage(server, stores)
+        for visit in range(5):
+            asked = scheduled(etag=url.etag, last_modified=url.last_modified, generation=now_micros() + visit)
+            (fetched,) = await stage.fetch(asked)
+            url = apply_fetch(url, fetched, 0, Policy.of(stage.server.settings()), now_micros())
+        await stage.agent.stop()
+    names = {"etag": b"if-none-match: ", "last_modified": b"if-modified-since: "}
+    wanted = {names[name] + value.lower().encode() for name, value in content.items()}
+    assert [wanted <= set(request.lower().split(b"\r\n")) for request in server.requests] == [False] + 4 * [True]
 
 
 @pytest.mark.parametrize("source", ["warc", "html"])

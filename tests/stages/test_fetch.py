@@ -27,9 +27,10 @@ from streams.crawl.fetch.thread import FetchThread
 from streams.errors import StoreUnavailable, ThreadEnded, is_outage
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
+from streams.stores.blobs import is_of_page
 from streams.stores.memory import MemoryBlobs, MemoryPaceHolds, MemoryPages
 from streams.stores.opener import Stores
-from streams.stores.page_record import Removed
+from streams.stores.page_record import Fetched, Removed
 from streams.stores.removals import withdrawal
 from tests.hostile.servers import BadServer, Script, bad_server, raw, response
 from tests.sizes import FULL
@@ -64,7 +65,7 @@ class Stage:
 
 async def run(folder: Path, script: Script, *events: PageScheduled) -> tuple[list[list[PageFetched]], Stores, int]:
     """Handle the events in order. Returns their outputs, the stores, and the number of requests."""
-    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+    stores = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs))
     async with bad_server(folder, {"/x": script}) as server:
         stage = Stage(server, stores)
         try:
@@ -141,7 +142,7 @@ async def test_errors_about_such_bytes_are_recorded(tmp_path: Path, head: bytes)
 
 
 async def test_a_page_that_was_removed_on_request_is_not_requested_until_that_is_withdrawn(tmp_path: Path) -> None:
-    stores, page = Stores(blobs=MemoryBlobs(), pages=MemoryPages()), page_id(URL)
+    stores, page = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs)), page_id(URL)
     await stores.pages.put(page, Removed.of_row({"reason": "request", "generation": 5, "at": 5}), 5)
     async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
         stage = Stage(server, stores)
@@ -189,7 +190,7 @@ async def test_a_lease_that_expired_within_the_clock_bound_is_fetched(tmp_path: 
 @pytest.mark.parametrize("purpose", ["page", "robots"])
 async def test_a_request_that_would_come_too_soon_is_sent_back(tmp_path: Path, purpose: str) -> None:
     """Robots files of other hosts that are redirected here are asked for at the pace of this host, too."""
-    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages(), pace_holds=MemoryPaceHolds())
+    stores = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs), pace_holds=MemoryPaceHolds())
     hosts = [f"h{number}.example" if purpose == "robots" else "bad.example" for number in range(3)]
     async with bad_server(tmp_path, {"/x": response(b"User-agent: *")}) as server:
         agent = FetchAgent(server.settings(delay_seconds=3_600), stores)
@@ -261,7 +262,7 @@ async def test_the_end_of_the_thread_is_an_outage_at_once_and_the_next_request_s
         await asyncio.sleep(60)
 
     async with bad_server(tmp_path, {"/slow": silent, "/x": response(b"<p>Hi")}) as server:
-        stage = Stage(server, Stores(blobs=MemoryBlobs(), pages=MemoryPages()))
+        stage = Stage(server, Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs)))
         ended = await stage.agent._started()
         slow = "https://bad.example/slow"
         waiting = asyncio.create_task(stage.fetch(scheduled(url=slow, page_id=page_id(slow))))
@@ -322,7 +323,7 @@ class FailingOnce(MemoryPages):
 
 async def test_a_crash_between_blob_and_record_leads_to_one_record(tmp_path: Path) -> None:
     event = scheduled()
-    stores = Stores(blobs=MemoryBlobs(), pages=FailingOnce())
+    stores = Stores(blobs=(blobs := MemoryBlobs()), pages=FailingOnce(blobs))
     async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
         stage = Stage(server, stores)
         with pytest.raises(StoreUnavailable):
@@ -331,6 +332,36 @@ async def test_a_crash_between_blob_and_record_leads_to_one_record(tmp_path: Pat
         assert [fetched] == await stage.fetch(event)
         await stage.agent.stop()
     assert (await stores.pages.get(event.page_id)).rows["fetched"]["lease_id"] == str(event.lease_id)
+    assert len(blobs.of_page(event.page_id)) == 2, "the body and the exchange, each once"
+
+
+VISITS = [
+    # Hours since the last visit, purpose, whether the contents are in the partition of the page.
+    pytest.param(None, "page", True, id="the first visit"),
+    pytest.param(25, "page", True, id="a visit of the next day"),
+    pytest.param(23, "page", False, id="two visits on a day: the partition would grow"),
+    pytest.param(None, "robots", False, id="a file that is equal on many hosts"),
+]
+
+
+@pytest.mark.parametrize(("hours", "purpose", "is_of_record"), VISITS)
+async def test_the_contents_of_a_page_that_is_rarely_visited_are_stored_with_its_record(
+    tmp_path: Path, hours: int | None, purpose: str, is_of_record: bool
+) -> None:
+    stores = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs))
+    event, now = scheduled(purpose=purpose), 1_700_000_000_000_000
+    if hours:
+        known = Fetched.of_row({"url": URL, "generation": now - hours * 3_600_000_000, "outcome": "ok"})
+        await stores.pages.put(event.page_id, known, 1)
+    async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
+        stage = Stage(server, stores)
+        (fetched,) = await stage.fetch(event.model_copy(update={"generation": now}))
+        await stage.agent.stop()
+    assert fetched.body_ref
+    refs = [ref for ref in (fetched.body_ref, fetched.exchange_ref) if ref]
+    assert {is_of_page(ref) for ref in refs} == {is_of_record}
+    assert all([await stores.blobs.get(ref) for ref in refs])
+    assert len(blobs.of_page(event.page_id)) == len(refs) * is_of_record
 
 
 async def test_a_server_on_this_machine_is_fetched_only_if_it_is_allowed_and_named_as_such(tmp_path: Path) -> None:

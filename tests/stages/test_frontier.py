@@ -15,6 +15,7 @@ from streams.errors import PoisonError
 from streams.maintenance.frontier_hosts import why_left_out
 from streams.robot_name import ROBOT, ProductToken
 from streams.stores.opener import Stores
+from tests.frontier_rows import stored_url
 from tests.stages.frontier_world import SECOND, START, CrawlOptions, Site, World, delivery, discovered
 
 A, B = "https://a.example", "https://b.example"
@@ -167,7 +168,7 @@ async def test_robots_refuses_with_a_reason() -> None:
     await web.run()
     assert sorted(web.pages()) == [f"{A}/", f"{A}/0", f"{A}/2"]
     assert not web.removed, "it was never fetched, so nothing is to be removed"
-    assert await web.frontier_store.url(page_id(f"{A}/1")) is None, "a site may forbid more URLs than it has pages"
+    assert await stored_url(web.frontier_store, f"{A}/1") is None, "a site may forbid more URLs than it has pages"
     reason = await why_left_out(web.frontier_store, web.blobs, ROBOT, f"{A}/1", web.now)
     assert reason == "robots.txt of a.example disallows it"
     assert not await why_left_out(web.frontier_store, web.blobs, ProductToken("otherbot"), f"{A}/3", web.now)
@@ -372,7 +373,7 @@ def deduplicated(url: str, generation: int, settles: str | None = "changed") -> 
 async def test_a_decision_that_another_page_led_to_settles_nothing() -> None:
     web = world(a=Site(links={"/": []}))
     assert await web.agent.handle(delivery(deduplicated(f"{A}/", 7, settles=None), uuid4(), START)) == []
-    assert await web.frontier_store.url(page_id(f"{A}/")) is None
+    assert await stored_url(web.frontier_store, f"{A}/") is None
 
 
 @pytest.mark.parametrize("settle", [settled, deduplicated])
@@ -439,7 +440,7 @@ async def test_an_answer_to_an_expired_lease_still_counts() -> None:
     await web.agent.dispatcher.visit_due()
     late = fetched(f"{A}/", web.now, lease_id=lease.lease_id, source="crawl")
     await web.agent.handle(delivery(late, UUID(int=9), web.now))
-    url = await web.frontier_store.url(page_id(f"{A}/"))
+    url = await stored_url(web.frontier_store, f"{A}/")
     assert url
     assert (url.state, url.outcome) == ("done", "ok")
 

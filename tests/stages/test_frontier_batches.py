@@ -9,12 +9,12 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas import Event, PageDiscovered
-from schemas.ids import page_id
 from streams.crawl.frontier.agent import FrontierAgent
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.errors import PoisonError
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
+from tests.frontier_rows import stored_url
 from tests.stages.found_links import found
 from tests.stages.frontier_world import (
     START,
@@ -54,7 +54,7 @@ async def test_each_url_of_an_event_is_decided_on_alone() -> None:
     assert web.pages() == [f"{A}/", f"{A}/1", f"{A}/2"], "in their order"
     assert not web.removed
     for left_out in ("private/x", "film.mp4"):
-        assert await web.frontier_store.url(page_id(f"{A}/{left_out}")) is None
+        assert await stored_url(web.frontier_store, f"{A}/{left_out}") is None
     progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
     assert progress == CrawlProgress(discovered=4, digesting=3, disallowed=1)
 
@@ -67,7 +67,7 @@ async def test_refusals_cost_one_write_of_their_states_and_neither_rows_nor_plac
     event = delivery(links("private/1", "private/2", "private/3"), UUID(int=7), web.now)
     for _ in range(3):
         assert await web.agent.handle(event) == []
-    assert [store.names.count(name) for name in ("put_states", "put_urls", "push")] == [1, 0, 0]
+    assert [store.names.count(name) for name in ("put_states", "write")] == [1, 0]
     progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
     assert progress.disallowed == 3, "each is counted once, however often the event comes"
 
@@ -76,7 +76,7 @@ async def test_the_urls_of_an_event_are_one_write_of_the_queue() -> None:
     store = Calls(MemoryFrontier())
     handler = agent(store)
     await handler.handle(delivery(links("1", "2", "3"), UUID(int=7), START))
-    assert store.names.count("push") == 1
+    assert store.names.count("write") == 1
     assert len(await store.store.queued("a.example", None, 10)) == 3
     before = len(store.names)
     await handler.handle(delivery(links("3", "1", "2"), UUID(int=8), START))
@@ -129,7 +129,7 @@ async def test_an_event_with_a_wrong_url_is_poison(url: str) -> None:
     event = links("1", "2").model_copy(update={"more_urls": (url,)})
     with pytest.raises(PoisonError):
         await agent(store).handle(delivery(event, uuid4(), START))
-    assert await store.url(page_id(f"{A}/1")) is None
+    assert await stored_url(store, f"{A}/1") is None
 
 
 class KilledAtCall(Process):

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
 from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
+from tests.frontier_rows import stored_url
 from tests.stages.frontier_world import SECOND, World
 from tests.stages.test_frontier_outages import MINUTE, hosts
 
@@ -56,7 +56,7 @@ async def test_an_answer_to_a_held_lease_ends_the_url_whatever_the_clocks_are(by
     web.now += 10 * MINUTE
     web.seed("https://h0.example/", crawl_id="d")
     await web.run()
-    url = await web.frontier_store.url(page_id("https://h0.example/"))
+    url = await stored_url(web.frontier_store, "https://h0.example/")
     assert url
     assert (url.state, url.outcome, url.crawl_id) == ("done", "ok", "d")
     progress = await crawl_progress(Stores(frontier=web.frontier_store), "d")

@@ -6,6 +6,7 @@ from typing import Any
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.maintenance.frontier_hosts import change_order
 from streams.settings import CrawlSettings
+from streams.stores.protocols import HostRows
 from tests.stages.frontier_world import SECOND, Site, World
 
 HOST, PAGES, LEASE_SECONDS = "a.example", 20, 600
@@ -22,8 +23,7 @@ def world() -> World:
 
 
 async def stored_leases(web: World) -> list[Any]:
-    [place] = web.frontier_store._hosts
-    row = await web.frontier_store.host(*place)
+    row = await web.frontier_store.host(HOST)
     assert row is not None
     return list(row.state.get("leases", ()))  # a row leaves out what is empty
 
@@ -40,17 +40,19 @@ async def run_until_a_lease_ended(web: World) -> LiveHost:
 
 
 async def test_the_row_is_written_once_for_each_page_while_others_follow() -> None:
-    web, writes = world(), []
-    put_host = web.frontier_store.put_host
+    web, writes = world(), list[HostRows]()
+    write = web.frontier_store.write
 
-    async def count(row: Any) -> None:
-        writes.append(row)
-        await put_host(row)
+    async def count(rows: HostRows) -> None:
+        writes.append(rows)
+        await write(rows)
 
-    web.frontier_store.put_host = count  # type: ignore[method-assign, assignment]  # of this object only
+    web.frontier_store.write = count  # type: ignore[method-assign]  # of this object only
     await web.run()
     assert len(web.pages()) == PAGES + 1
-    assert len(writes) <= PAGES + 8, "robots.txt, the first page and the end cost a few more"
+    assert len([rows for rows in writes if rows.state]) <= PAGES + 8, (
+        "robots.txt, the first page and the end cost a few more"
+    )
     assert await stored_leases(web) == []
 
 
@@ -101,7 +103,6 @@ async def test_the_backoff_of_a_host_in_trouble_and_the_time_that_it_asks_for_ar
         live = web.in_memory(HOST)
         assert live is not None
         assert not live.has_ended_lease
-        [place] = web.frontier_store._hosts
-        row = await web.frontier_store.host(*place)
+        row = await web.frontier_store.host(HOST)
         assert row is not None
         assert (row.state["next_at"], row.state.get("leases", [])) == (live.host.next_at, [])

@@ -18,6 +18,7 @@ from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
 from streams.stores.opener import Stores, memory_stores
+from tests.frontier_rows import stored_url
 from tests.inline_sandbox import inline_parse_pool
 from tests.stages.frontier_world import SECOND, START, Site, World, delivery
 
@@ -170,7 +171,7 @@ async def test_the_date_of_an_entry_is_a_hint(pool: ParsePool) -> None:
         world.publish("/feed", {"/old": now})
         await world.run(hours=26)
         assert [at for at in world.visits("/old") if now <= at <= now + 25 * HOUR]
-        url = await world.frontier_store.url(page_id(f"{HOST}/old"))
+        url = await stored_url(world.frontier_store, f"{HOST}/old")
         if is_hint := url is not None and url.hinted_at == START // SECOND + now:
             break
     assert is_hint, "unless a visit of its own came before the feed was read"

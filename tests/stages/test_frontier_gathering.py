@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -18,7 +18,8 @@ from streams.errors import PoisonError
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
-from streams.stores.protocols import FrontierUrl
+from streams.stores.protocols import HostRows
+from tests.frontier_rows import stored_url
 from tests.stages.frontier_world import START, CrawlOptions, Killed, Site, World, delivery, discovered
 from tests.stages.test_frontier_simulation import SETTINGS, assert_complete, web
 
@@ -68,7 +69,11 @@ class GatheringWorld(World):
 
 @pytest.mark.parametrize(
     ("seed", "kill_probability", "flaky"),
-    [(1, 0.0, 0.0), (2, 0.002, 0.0), (3, 0.002, 0.01)],
+    [
+        pytest.param(1, 0.0, 0.0, marks=pytest.mark.night),
+        pytest.param(2, 0.002, 0.0, marks=pytest.mark.night),
+        (3, 0.002, 0.01),  # all at once
+    ],
     ids=lambda value: f"{value}",
 )
 async def test_a_crawl_whose_rows_wait_is_complete_though_its_worker_is_killed(
@@ -107,12 +112,12 @@ async def writes_of_a_crawl(kind: type[World]) -> Counter[str]:
 
     def counted(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         async def call(*arguments: Any) -> Any:
-            writes[name] += len(arguments[0]) if name == "put_urls" else 1
+            writes[name] += 1
             return await method(*arguments)
 
         return call
 
-    for name in ("put_urls", "put_host", "put_states", "push"):
+    for name in ("write", "put_due", "put_states"):
         setattr(store, name, counted(name, getattr(store, name)))
     world.seed(f"https://{HOST}/0")
     await world.run()
@@ -123,24 +128,23 @@ async def writes_of_a_crawl(kind: type[World]) -> Counter[str]:
 
 async def test_the_answer_the_end_and_the_links_of_pages_are_written_together() -> None:
     at_once, together = await writes_of_a_crawl(AtOnceWorld), await writes_of_a_crawl(SettlingWorld)
-    assert at_once == {"put_urls": 3 * PAGES, "put_states": 3 * PAGES - 1, "put_host": PAGES + 6, "push": PAGES - 1}
-    assert together["put_urls"] <= 2 * PAGES + 2, "discovered, and answered with its end"
-    assert together["put_host"] <= at_once["put_host"]
+    assert at_once == {"write": 4 * PAGES + 1, "put_states": 3 * PAGES - 1, "put_due": 4}
+    assert together["write"] <= PAGES + 8, "a lease is written with all that came since the last one"
     assert together["put_states"] <= PAGES
-    assert together["push"] <= PAGES - 4
+    assert together["put_due"] <= at_once["put_due"]
 
 
 class RefusingFrontier(MemoryFrontier):
     """A store that refuses the row of one URL."""
 
-    async def put_urls(self, urls: Sequence[FrontierUrl]) -> None:
-        if any(url.url.endswith("/refused") for url in urls):
+    async def write(self, rows: HostRows) -> None:
+        if any(url.url.endswith("/refused") for url in rows.urls):
             raise PoisonError("too large")
-        await super().put_urls(urls)
+        await super().write(rows)
 
 
-def links(name: str) -> Delivery:
-    return delivery(discovered(f"https://{HOST}/{name}"), uuid4(), START)
+def links(name: str, **fields: Any) -> Delivery:
+    return delivery(discovered(f"https://{HOST}/{name}", **fields), uuid4(), START)
 
 
 def busy_agent(store: MemoryFrontier, seconds: float) -> FrontierAgent:
@@ -161,7 +165,7 @@ async def test_a_row_that_the_store_refuses_fails_its_own_event_alone() -> None:
     assert [type(failure) for failure in failures] == [NotWritten, NotWritten], "nobody knows whose row it is"
     failures = await asyncio.gather(*map(agent.handle, deliveries), return_exceptions=True)
     assert [type(failure) for failure in failures] == [PoisonError, list]
-    assert await store.url(page_id(f"https://{HOST}/other"))
+    assert await stored_url(store, f"https://{HOST}/other")
 
 
 @pytest.mark.parametrize("end", ["time", "hurry"])
@@ -172,12 +176,59 @@ async def test_an_event_of_a_busy_host_ends_when_its_rows_are_written(end: str) 
     event = asyncio.create_task(agent.handle(links("next")))
     await asyncio.sleep(0.01)
     assert not event.done()
-    assert not await store.url(page_id(f"https://{HOST}/next"))
+    assert not await stored_url(store, f"https://{HOST}/next")
     if end == "hurry":
         agent.hurry(is_on=True)
         await agent.handle(links("last"))  # waits for nobody
     await event
-    assert await store.url(page_id(f"https://{HOST}/next"))
+    assert await stored_url(store, f"https://{HOST}/next")
+
+
+async def test_a_lease_takes_the_urls_that_wait_and_leaves_their_states() -> None:
+    store = MemoryFrontier()
+    agent = busy_agent(store, 3_600)
+    await agent.handle(links("first", crawl_id="c"))
+    event = asyncio.create_task(agent.handle(links("next", crawl_id="c")))
+    await asyncio.sleep(0.01)
+    async with agent.state.hosts.lock(HOST, 0) as live:
+        await agent.state.hosts.persist(live)
+    assert await stored_url(store, f"https://{HOST}/next")
+    await asyncio.sleep(0.01)
+    assert not event.done(), "its states are not written"
+    agent.hurry(is_on=True)
+    await event
+
+
+async def test_a_lease_takes_the_states_too_if_a_url_leaves_a_crawl() -> None:
+    """A redelivery would not know the crawl any more that the URL has left, and that crawl would never end."""
+    store = MemoryFrontier()
+    agent = busy_agent(store, 3_600)
+    await agent.handle(links("first", crawl_id="c"))
+    of_other = links("first", crawl_id="d", why="seed", depth=0, force=True)
+    event = asyncio.create_task(agent.handle(of_other))
+    await asyncio.sleep(0.01)
+    assert await store.crawl_counts("c") == {"queued": 1}
+    async with agent.state.hosts.lock(HOST, 0) as live:
+        await agent.state.hosts.persist(live)
+    assert await store.crawl_counts("c") == {"seen": 1}
+    assert await store.crawl_counts("d") == {"queued": 1}
+    await event
+
+
+@pytest.mark.parametrize("outstanding", [False, True])
+async def test_the_end_of_a_page_waits_only_for_the_ends_of_other_pages(outstanding: bool) -> None:
+    """A host of which nothing waits: the last end is written at once, with all that waited."""
+    world = SettlingWorld({HOST: Site(links={"/": []})}, CrawlOptions(delay_seconds=1), 1, 0.0)
+    hosts = world.agent.state.hosts
+    world.seed(f"https://{HOST}/")
+    await world.run()
+    live = world.in_memory(HOST)
+    assert live
+    live.answers.urls = {UUID(int=1): live.urls[page_id(f"https://{HOST}/")]} if outstanding else {}
+    assert not live.is_busy(world.now)
+    assert hosts.gathering.may_wait(live, world.now) == outstanding
+    live.host.failures = 1
+    assert not hosts.gathering.may_wait(live, world.now), "what is known of a host in trouble is written at once"
 
 
 async def test_all_rows_are_written_when_too_many_events_wait() -> None:

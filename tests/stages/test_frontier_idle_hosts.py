@@ -1,16 +1,24 @@
 """Hosts for which nothing waits stay in memory for a while: fewer reads, and never an outdated state."""
 
+from collections.abc import Sequence
+from typing import Any, Literal
 from uuid import UUID
 
 from schemas import PageSettled
 from streams.crawl.frontier.hosts.host_memory import IdleHosts
-from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.frontier.hosts.live_host import MAX_AHEAD, MAX_URLS, LiveHost
 from streams.crawl.frontier.visits.dispatcher import VISITS_AT_ONCE
 from streams.settings import CrawlSettings
-from tests.stages.frontier_world import Site, World, delivery, discovered
+from streams.stores.protocols import FrontierUrl
+from tests.stages.frontier_world import SECOND, Site, World, delivery, discovered
 
 SETTINGS = CrawlSettings(delay_seconds=1, lease_seconds=60)
 A = "https://a.example"
+
+
+def row(number: int, state: Literal["queued", "done"], **fields: Any) -> FrontierUrl:
+    return FrontierUrl(UUID(int=number), f"{A}/{number}", "a.example", state, at=number, **fields)
 
 
 def world(*hosts: str) -> World:
@@ -57,10 +65,47 @@ async def test_counts_of_a_host_outlive_its_memory() -> None:
         fields = {name: getattr(fetched, name) for name in ("page_id", "url", "host", "generation", "crawl_id")}
         web.send(PageSettled(**fields, verdict="changed"))
     await web.run()
-    rows = [await web.frontier_store.host(*place) for place in web.frontier_store._hosts]
+    rows = [await web.frontier_store.host(name) for name in web.frontier_store._hosts]
     unsaved = [row.host for row in rows if row and not row.state["record"]["settled"]]
     assert all(web.in_memory(host) for host in unsaved)
     assert len(rows) == 30
+
+
+async def test_urls_of_a_long_queue_are_read_together() -> None:
+    """A host of more URLs than memory keeps reads those that are next together, and no answered one again."""
+    urls = [f"{A}/{number}" for number in range(3 * MAX_URLS)]
+    site = Site(links={"/0": urls, **{f"/{number}": [] for number in range(1, len(urls))}})
+    web = World({"a.example": site}, SETTINGS, seed=1, kill_probability=0)
+    await web._act()
+    web.now += 3 * SECOND  # no former owner writes any more
+    reads: list[int] = []
+    read = web.frontier_store.urls
+
+    async def count(host: str, page_ids: Sequence[UUID], **fields: Any) -> dict[UUID, FrontierUrl]:
+        reads.append(len(page_ids))
+        return await read(host, page_ids, **fields)
+
+    web.frontier_store.urls = count  # type: ignore[method-assign]  # of this object only
+    web.seed(urls[0])
+    await web.run()
+    assert sorted(web.pages()) == sorted(urls)
+    assert reads[0] == 1, "a host that is read for one visit needs no more"
+    assert len(reads) <= len(urls) / MAX_AHEAD
+    assert sum(reads) <= len(urls)
+
+
+def test_answered_urls_stay_in_memory_until_they_are_settled() -> None:
+    live = LiveHost("a.example", 0)
+    live.state = Host(0, "a.example")
+    answered = [row(number, "done", outcome="ok", generation=1) for number in range(20)]
+    settled = [row(number, "done", outcome="ok", generation=1, settled_generation=1) for number in range(20, 40)]
+    queued = [row(number, "queued") for number in range(40, 40 + 2 * MAX_URLS)]
+    for url in (*answered, *settled, *queued):
+        live.remember(url)
+    assert {url.page_id for url in answered} <= live.urls.keys()
+    assert not {url.page_id for url in settled} & live.urls.keys()
+    assert live.urls.keys() & {url.page_id for url in queued}, "the last ones"
+    assert len(live.urls) <= MAX_URLS
 
 
 def test_hosts_with_changes_wait_until_they_are_written() -> None:
@@ -107,20 +152,15 @@ async def test_an_idle_host_is_read_again_after_another_worker_owned_it() -> Non
     web.restart()
     web.send(discovered(f"{A}/1", crawl_id="c"))
     await web.run()
-    former = await web.frontier_store.host(*await place_of(web))
+    former = await web.frontier_store.host("a.example")
     await first.assigned(frozenset({0}))
     web.agent = first
     await first.dispatcher.visit_due()
     await first.handle(delivery(discovered(f"{A}/2", crawl_id="c"), UUID(int=5), web.now))
     await web.run()
     assert web.pages() == [f"{A}/", f"{A}/1", f"{A}/2"]
-    later = await web.frontier_store.host(*await place_of(web))
+    later = await web.frontier_store.host("a.example")
     assert former is not None
     assert later is not None
     assert later.at > former.at
     assert later.state["crawls"] == [["c", {"seeded": True, "scheduled": 3}]], "a seed, and three scheduled pages"
-
-
-async def place_of(web: World) -> tuple[int, str]:
-    [(bucket, name)] = web.frontier_store._hosts
-    return bucket, name

@@ -12,7 +12,6 @@ from streams.crawl.frontier.hosts.host_state import CrawlShare, Host
 from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.frontier.scheduling.change_hints import MAX_SITEMAPS
 from streams.pages.sandbox.pool import ParsePool
-from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.rows import read_row, row_of
 from tests.inline_sandbox import inline_parse_pool
@@ -173,6 +172,29 @@ async def test_links_lead_to_a_bounded_number_of_sitemaps(
     assert sum("i-" in path for path in found) == (min(named, MAX_SITEMAPS) if depth else named), why
 
 
+NAMED_BY_OTHERS: dict[str, dict[str, Any]] = {
+    "a stranger's robots.txt": {"referrer": "https://evil.example/robots.txt", "why": "sitemap", "depth": 0},
+    "a sibling's robots.txt": {"referrer": "https://evil.a.example/robots.txt", "why": "sitemap", "depth": 0},
+    "feeds of a sibling's page": {"referrer": "https://evil.a.example/", "why": "link", "depth": 1},
+}
+
+
+@pytest.mark.parametrize("fields", NAMED_BY_OTHERS.values(), ids=NAMED_BY_OTHERS)
+async def test_sitemaps_that_another_host_names_use_up_none_of_the_hosts_own(
+    pool: ParsePool, fields: dict[str, Any]
+) -> None:
+    world = LinkedWorld(pool)
+    junk = [f"/junk-{n}.xml" for n in range(MAX_SITEMAPS + 4)]
+    world.files |= {f"{HOST}{path}": "<urlset/>" for path in junk}
+    world.sites["a.example"].links |= {path: [] for path in junk}
+    for path in junk:
+        world.send(discovered(f"{HOST}{path}", purpose="sitemap", crawl_id="c", **fields))
+    await world.run()
+    world.seed(f"{LINKER}/")
+    await world.run()
+    assert world.of_host() == ALL | set(junk[:MAX_SITEMAPS])
+
+
 async def test_an_index_in_an_index_is_ignored_at_any_depth(pool: ParsePool) -> None:
     for depth in (0, 1, 5):
         world = LinkedWorld(pool)
@@ -242,7 +264,7 @@ async def test_the_host_row_keeps_that_a_crawl_asked(pool: ParsePool) -> None:
     world = LinkedWorld(pool)
     world.seed(f"{LINKER}/")
     await world.run()
-    row = await world.frontier_store.host(bucket_of("a.example"), "a.example")
+    row = await world.frontier_store.host("a.example")
     assert row is not None
     assert Host.from_row(row).crawls["c"].has_asked
     assert Host.from_row(row).hints.sitemaps == len(("index.xml", "one.xml"))

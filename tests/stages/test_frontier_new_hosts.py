@@ -18,7 +18,7 @@ PAGES = 30
 
 
 async def new_world(*, claimed_seconds_ago: int = 3) -> tuple[World, Counter[str]]:
-    """Return a world with one host, and the counts of the store's reads, after the worker has claimed its partition."""
+    """Return a world with one host, and counts of what the store read, after the worker has claimed its partition."""
     urls = [f"{A}/{n}" for n in range(PAGES)]
     site = Site(links={f"/{n}": [*urls, f"https://other.example/{n}"] for n in range(PAGES)})
     web = World({"a.example": site}, CrawlSettings(delay_seconds=1, lease_seconds=60), seed=1, kill_probability=0)
@@ -31,12 +31,12 @@ async def new_world(*, claimed_seconds_ago: int = 3) -> tuple[World, Counter[str
 def count_reads(web: World) -> Counter[str]:
     reads: Counter[str] = Counter()
     store = web.frontier_store
-    for name in ("url", "host", "queued"):
+    for name in ("urls", "host", "queued"):
         read = getattr(store, name)
 
-        async def counted(*args: Any, read: Any = read, name: str = name) -> Any:
-            reads[name] += 1
-            return await read(*args)
+        async def counted(*args: Any, read: Any = read, name: str = name, **fields: Any) -> Any:
+            reads[name] += len(args[1]) if name == "urls" else 1
+            return await read(*args, **fields)
 
         setattr(store, name, counted)
     return reads
@@ -57,7 +57,7 @@ async def test_no_url_of_a_new_host_is_read() -> None:
 async def test_urls_are_read_if_a_former_owner_may_still_write() -> None:
     web, reads = await new_world(claimed_seconds_ago=1)
     await crawl(web)
-    assert reads["url"] >= PAGES
+    assert reads["urls"] >= PAGES
 
 
 async def test_the_next_worker_reads_the_urls_and_fetches_none_again() -> None:
@@ -68,7 +68,7 @@ async def test_the_next_worker_reads_the_urls_and_fetches_none_again() -> None:
     web.now += 3 * SECOND
     web.send(discovered(f"{A}/0", more_urls=tuple(f"{A}/{n}" for n in range(1, PAGES)), crawl_id="c"))
     await web.run()
-    assert reads["url"] == PAGES
+    assert reads["urls"] == PAGES
     assert len(web.pages()) == PAGES
 
 
@@ -88,22 +88,22 @@ async def test_urls_are_read_after_another_worker_owned_the_host() -> None:
     reads.clear()
     web.send(discovered(f"{A}/new", crawl_id="d"))
     await web.run()
-    assert reads["url"] == 1
+    assert reads["urls"] == 1
     assert len(web.pages()) == PAGES + 1
 
 
 async def test_urls_are_read_after_a_write_that_may_have_been_done() -> None:
     web, reads = await new_world()
-    put_urls = web.frontier_store.put_urls
+    write = web.frontier_store.write
 
-    async def put_and_fail(urls: Any) -> None:
-        await put_urls(urls)
-        web.frontier_store.put_urls = put_urls  # type: ignore[method-assign]  # of this object only
+    async def write_and_fail(rows: Any) -> None:
+        await write(rows)
+        web.frontier_store.write = write  # type: ignore[method-assign]  # of this object only
         raise StoreUnavailable("the answer was lost")
 
-    web.frontier_store.put_urls = put_and_fail  # type: ignore[method-assign]  # of this object only
+    web.frontier_store.write = write_and_fail  # type: ignore[method-assign]  # of this object only
     await crawl(web)
-    assert reads["url"] > 0
+    assert reads["urls"] > 0
 
 
 async def test_an_imported_page_of_a_new_host_is_known_to_the_next_worker() -> None:

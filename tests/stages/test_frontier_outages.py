@@ -1,5 +1,6 @@
 """The frontier while fetchers or hosts are away: it never stops, and no URL is lost."""
 
+import asyncio
 import itertools
 from collections import Counter
 from typing import Any
@@ -8,8 +9,10 @@ import pytest
 
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
+from streams.crawl.frontier.visits import dispatcher
 from streams.stores.opener import Stores
 from streams.stores.protocols import FrontierUrl
+from tests.frontier_rows import put_urls, stored_url
 from tests.stages.frontier_world import SECOND, START, CrawlOptions, Site, World
 
 MINUTE = 60 * SECOND
@@ -113,7 +116,7 @@ async def test_a_page_that_never_answers_ends_if_its_host_does() -> None:
     web.sites["h0.example"].script = {"/1": [{"outcome": "timeout", "retryable": True}] * 99}
     await web.run()
     assert Counter(web.pages())["https://h0.example/1"] <= 6
-    url = await web.frontier_store.url(page_id("https://h0.example/1"))
+    url = await stored_url(web.frontier_store, "https://h0.example/1")
     assert url
     assert (url.state, url.outcome) == ("done", "timeout")
 
@@ -138,14 +141,15 @@ async def test_a_long_outage_is_asked_about_less_and_less_often_and_at_least_dai
 async def test_a_url_that_ended_without_an_answer_returns_when_it_is_discovered_again(outcome: str) -> None:
     web = world(hosts(1, 2))
     url = "https://h0.example/1"
-    await web.frontier_store.put_urls(
-        [FrontierUrl(page_id(url), url, "h0.example", "done", at=START - 60 * MINUTE, crawl_id="c", outcome=outcome)]
+    await put_urls(
+        web.frontier_store,
+        [FrontierUrl(page_id(url), url, "h0.example", "done", at=START - 60 * MINUTE, crawl_id="c", outcome=outcome)],
     )
     await web.run()
     assert fetched_once(web) == 2
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.night) for seed in (0, 2))])
 async def test_outages_of_hosts_and_fetchers_lose_no_page_though_the_frontier_is_killed(seed: int) -> None:
     sites = hosts(6, 40)
     for n, site in enumerate(sites.values()):
@@ -162,3 +166,25 @@ async def test_outages_of_hosts_and_fetchers_lose_no_page_though_the_frontier_is
     assert len(fetched) == 240
     progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
     assert (progress.pending, progress.deferred, progress.failed) == (0, 0, 0)
+
+
+async def test_the_frontier_goes_on_after_what_it_waited_for_was_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a client that closes its connection. Nobody else would notice that the dispatcher has ended."""
+    web, rounds = world(hosts(1, 1)), 0
+
+    async def visit_due() -> int | None:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 1:
+            raise asyncio.CancelledError
+        await asyncio.sleep(60)
+        return None
+
+    monkeypatch.setattr(web.agent.dispatcher, "visit_due", visit_due)
+    monkeypatch.setattr(dispatcher, "RETRY_MICROS", 0)
+    running = asyncio.create_task(web.agent.dispatcher.run())
+    while rounds < 2:
+        await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running

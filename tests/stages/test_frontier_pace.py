@@ -83,7 +83,9 @@ class PacedWorld(World):
         return {f"https://{host}/{page}" for host in HOSTS for page in range(PAGES)}
 
 
-@pytest.mark.parametrize("kill", [0.0, 0.002], ids=["", "while the frontier is killed"])
+@pytest.mark.parametrize(
+    "kill", [pytest.param(0.0, marks=pytest.mark.night), 0.002], ids=["", "while the frontier is killed"]
+)
 async def test_sites_of_one_owner_and_address_share_their_pace(kill: float) -> None:
     world = PacedWorld(kill)
     await world.run(hours=4)

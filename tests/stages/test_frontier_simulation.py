@@ -86,7 +86,7 @@ async def assert_complete(world: World) -> None:
                if path.startswith("/private/")}  # fmt: skip
     assert await crawl_counts_of_rows(world, "c") == await world.frontier_store.crawl_counts("c")
     assert not world.removed, "what was never fetched needs no removal"
-    rows = [await world.frontier_store.url(page) for page in private]
+    rows = [await world.frontier_store.url(host, page) for page, host in private.items()]
     assert {url.outcome for url in rows if url} <= {"disallowed"}, "some were queued before robots.txt was known"
     states = [
         await world.frontier_store.states("c", bucket_of(host) % CRAWL_BUCKETS, [page])

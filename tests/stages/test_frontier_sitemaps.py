@@ -14,7 +14,6 @@ from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.scope import make_patterns
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
-from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from tests.inline_sandbox import inline_parse_pool
 from tests.stages.frontier_world import CrawlOptions, Site, World, delivery
@@ -140,7 +139,7 @@ async def test_a_crawl_is_not_done_before_the_pages_of_its_sitemaps_are_known(po
         verdict="changed", purpose="sitemap"))  # fmt: skip
     await world.run()
     assert (await crawl_progress(stores, "c")).done
-    row = await world.frontier_store.host(bucket_of("a.example"), "a.example")
+    row = await world.frontier_store.host("a.example")
     assert row is not None
     assert not Host.from_row(row).record.settled, "a sitemap is no page of the host"
 

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from schemas.ids import page_id
 from streams.settings import CrawlSettings
 from streams.stores.protocols import FrontierUrl
+from tests.frontier_rows import stored_url
 from tests.sizes import FULL
 from tests.stages.frontier_world import SECOND, Site, World, discovered_together
 
@@ -76,7 +76,7 @@ async def test_urgent_seeds_are_neither_lost_nor_doubled_by_crashes(seed: int, k
     await world.run()
     wanted = {f"https://h{host}.example/{number}" for host in range(hosts) for number in range(pages)}
     assert set(world.pages()) == wanted
-    rows = [await world.frontier_store.url(page_id(url)) for url in sorted(wanted)]
+    rows = [await stored_url(world.frontier_store, url) for url in sorted(wanted)]
     assert all(isinstance(row, FrontierUrl) and row.state == "done" for row in rows)
     for requests in world.fetches.values():
         begins = sorted(begin for begin, _, _ in requests)

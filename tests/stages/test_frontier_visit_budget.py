@@ -54,7 +54,9 @@ class News(LivingWorld):
         await super()._arrive(fetched, id_)
 
 
-@pytest.mark.parametrize("kill", [0.0, 0.001], ids=["", "while the frontier is killed"])
+@pytest.mark.parametrize(
+    "kill", [pytest.param(0.0, marks=pytest.mark.night), 0.001], ids=["", "while the frontier is killed"]
+)
 async def test_a_front_that_leads_to_new_pages_is_visited_more_often_than_a_page_that_only_differs(kill: float) -> None:
     world = News(kill, end_seconds=2 * DAY)
     world.seed(f"{HOST}/")
@@ -68,7 +70,10 @@ async def test_a_front_that_leads_to_new_pages_is_visited_more_often_than_a_page
     assert bool(world.kills) == bool(kill)
 
 
-@pytest.mark.parametrize("jump", [-DAY, 30 * DAY], ids=["a day back", "a month forward"])
+@pytest.mark.parametrize(
+    "jump",
+    [pytest.param(-DAY, id="a day back"), pytest.param(30 * DAY, id="a month forward", marks=pytest.mark.night)],
+)
 async def test_a_clock_that_jumps_leaves_the_budget_as_it_is(jump: int) -> None:
     """All clocks jump. Some days later the visits are as many as before."""
     world = ever_changing(60)

@@ -190,6 +190,66 @@ async def test_each_route_has_a_price_or_is_named_as_free(stores: Stores) -> Non
     assert free == set(FREE)
 
 
+SENT = {
+    # route that is sent something -> what; the others only read forms of people, or free ones
+    "/api/v1/search/batch": {"searches": [{"q": "log"}]},
+}
+FREE_TO_SEND = {
+    # route, why it costs nothing
+    **dict.fromkeys(
+        ("/preferences", *(f"/preferences/{form}" for form in ("site", "reset", "import"))), "write a cookie"
+    ),
+    "/feedback": "counts once, by a link that a result has",
+    "/mcp": "says what tools there are; each call of a tool costs what its route of the API does",
+}
+
+
+def tool_call(name: str, arguments: dict[str, str]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+async def test_what_is_sent_has_a_price_or_is_named_as_free(stores: Stores) -> None:
+    access = AccessSettings(anonymous_per_minute=1, trusted_proxies=("127.0.0.1",))
+    app = gateway(stores, limits={"publish_clicks": True, "keys": ("k" * 32,)}, admin_port=1, access=access)
+    paths = [
+        str(getattr(route, "path", "")) for route in app.routes if "POST" in (getattr(route, "methods", None) or ())
+    ]
+    free = set()
+    async with client(app) as web:
+        for number, path in enumerate(paths):
+            headers = {"X-Forwarded-For": f"192.0.2.{number}", "Accept": "application/json, text/event-stream"}
+            asked = [await web.post(path, headers=headers, json=SENT.get(path, {})) for _ in range(2)]
+            if asked[1].status_code != 429:
+                free.add(path)
+    assert free == set(FREE_TO_SEND)
+
+
+async def test_a_call_of_a_tool_costs_what_its_route_does(stores: Stores) -> None:
+    access = AccessSettings(anonymous_per_minute=2, trusted_proxies=("127.0.0.1",))
+    app = gateway(stores, access=access)
+    headers = {"X-Forwarded-For": "192.0.2.1", "Accept": "application/json, text/event-stream"}
+    async with client(app) as web:
+        calls = [await web.post("/mcp", headers=headers, json=tool_call("search", {"query": "log"})) for _ in range(3)]
+        answer = await web.get(ASK, headers=headers)
+    await app.state.gateway.tools.close()
+    assert ["budget" in call.text for call in calls] == [False, False, True]
+    assert answer.status_code == 429, "one budget"
+
+
+MADE_UP = [
+    *({"X-Forwarded-For": f"192.0.2.{number}"} for number in range(3)),
+    {"X-Forwarded-For": "2001:db8::1"},
+    {"X-Forwarded-For": "192.0.2.4, 127.0.0.1"},
+    {"X-Forwarded-For": "unknown"},
+    {"Forwarded": 'for="[2001:db8::2]";proto=https;by=127.0.0.1'},
+    {"X-Real-IP": "192.0.2.5"},
+    {"X-Client-IP": "192.0.2.6", "True-Client-IP": "192.0.2.6"},
+    {"CF-Connecting-IP": "192.0.2.7", "X-Forwarded-Proto": "https"},
+    {"X-Original-Forwarded-For": "192.0.2.8", "Via": "1.1 192.0.2.8"},
+]
+"""Headers by which proxies name the client that asked them (RFC 7239, and those before it), each with another one."""
+
+
 async def test_a_real_server_believes_no_header_that_the_settings_do_not_name(stores: Stores) -> None:
     """uvicorn by itself believes `X-Forwarded-For` of its own machine, where every local proxy passes it on."""
     app = gateway(stores, access=AccessSettings(anonymous_per_minute=2), allowed_hosts=("127.0.0.1",))
@@ -199,10 +259,10 @@ async def test_a_real_server_believes_no_header_that_the_settings_do_not_name(st
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     base = f"http://127.0.0.1:{listening.getsockname()[1]}"
     async with httpx2.AsyncClient(base_url=base, trust_env=False) as web:
-        asked = [(await web.get(ASK, headers={"X-Forwarded-For": f"192.0.2.{n}"})).status_code for n in range(4)]
+        asked = [(await web.get(ASK, headers=headers)).status_code for headers in MADE_UP]
     server.should_exit = True
     await serving
-    assert asked == [200, 200, 429, 429]
+    assert asked == [200, 200, *[429] * (len(MADE_UP) - 2)]
 
 
 async def test_deep_results_cost_people_what_they_cost_programs(stores: Stores) -> None:

@@ -1,13 +1,5 @@
 """The gateway's admin port: health, metrics and labs pages leave the public port."""
 
-import asyncio
-import contextlib
-import os
-import re
-import signal
-import sys
-
-import httpx2
 import pytest
 
 from streams.stores.opener import memory_stores
@@ -56,48 +48,3 @@ async def test_without_an_admin_port_one_app_has_all() -> None:
     async with client(app) as web:
         for path in (*PUBLIC, *ADMIN):
             assert (await web.get(path)).status_code == 200, path
-
-
-PROGRAM = """
-import asyncio
-from contextlib import asynccontextmanager
-from streams.gateway.serve import serve
-from streams.logs import configure_logging
-from streams.settings import Settings
-from streams.stores.opener import memory_stores
-
-@asynccontextmanager
-async def opened(settings, needs):
-    yield memory_stores()
-
-settings = Settings.load()
-configure_logging(settings)
-asyncio.run(serve(settings, open_store=opened))
-"""
-
-
-async def test_a_running_gateway_has_both_ports_and_stops_by_one_signal() -> None:
-    environment = {**os.environ, "RIFFLE_GATEWAY__PORT": "0", "RIFFLE_GATEWAY__ADMIN_PORT": "0", "RIFFLE_LOG_JSON": "1"}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, env=environment,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    try:
-        async with asyncio.timeout(120):
-            addresses: list[str] = []
-            assert process.stdout is not None
-            while len(addresses) < 2:
-                line = await process.stdout.readline()
-                assert line, "the gateway ended"
-                addresses += re.findall(r"http://[0-9.:]+/", line.decode())
-            async with httpx2.AsyncClient(trust_env=False, timeout=60) as web:
-                public, admin = addresses
-                assert (await web.get(f"{public}healthz")).status_code == 200
-                assert (await web.get(f"{public}metrics")).status_code == 404
-                assert (await web.get(f"{admin}metrics")).status_code == 200
-            process.send_signal(signal.SIGTERM)
-            assert await process.wait() == 0
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()

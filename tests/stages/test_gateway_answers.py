@@ -24,10 +24,10 @@ POINTS = [
 class Fixed:
     """An embedder for which each text means the same."""
 
-    async def info(self, **_: Any) -> ModelInfo:
+    async def info(self, role: Any = "passage") -> ModelInfo:
         return MODEL
 
-    async def embed(self, texts: Sequence[str], **_: Any) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: Any, **_: Any) -> Vectors:
         return np.array([[1.0, 0.0, 0.0]] * len(texts), dtype=np.float32)
 
 

@@ -61,6 +61,8 @@ def urls(answer: dict[str, Any]) -> list[str]:
 
 
 CLAIMS = [(date, rank) for date in ("", "2015-01-01", "2026-03-04") for rank in (0.0, 1_000_000.0)]
+# A day before and behind the original's date, the first and last dates of other calendars, and one that is to come.
+CLAIMS += [(date, 0.0) for date in ("2018-12-31", "2019-01-02", "1970-01-01", "0001-01-01", "9999-12-31")]
 
 
 @pytest.mark.parametrize(("published", "rank"), CLAIMS)

@@ -21,6 +21,7 @@ from streams.settings import GatewaySettings, Settings, TritonSettings
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Point
 from streams.vectors.bm25 import document_vector
+from tests.sizes import FULL
 from tests.stages.gateway_fakes import NOW, change_options, client, gateway, payload_of, searchable, statement
 from tests.stages.test_gateway_depth import filler
 
@@ -34,7 +35,7 @@ def logs(first: int, last: int) -> list[dict[str, Any]]:
 
 async def index_more(stores: Stores, statements: Sequence[dict[str, Any]]) -> None:
     collection = await stores.vectors.ensure(await stores.embedder.info())
-    vectors = await stores.embedder.embed([each["text"] for each in statements])
+    vectors = await stores.embedder.embed([each["text"] for each in statements], "passage")
     points = [
         Point(
             uuid5(each["page_id"], each["text"]),
@@ -93,7 +94,8 @@ class FailingEverySecondTime:
 
 
 async def test_each_result_is_shown_once_while_parts_fail_and_pages_are_indexed() -> None:
-    stores = await searchable(logs(0, 140))
+    more = 140 if FULL else 90
+    stores = await searchable(logs(0, more))
     index: Any = WithoutMeaning(stores, lambda number: number % 2 == 0)
     stores = replace(stores, vectors=index)
     stores.reranker = FailingEverySecondTime()
@@ -105,7 +107,7 @@ async def test_each_result_is_shown_once_while_parts_fail_and_pages_are_indexed(
     async def publish(event: object) -> None: ...
 
     pages: list[dict[str, Any]] = []
-    cursor, more = "", 140
+    cursor = ""
     app = create_app(settings, stores, publish=publish, clock=lambda: NOW)
     change_options(app, rerank_weight=10.0)
     async with client(app) as web:
@@ -131,7 +133,8 @@ async def test_each_result_is_shown_once_while_parts_fail_and_pages_are_indexed(
 
 async def test_each_result_is_shown_once_under_load() -> None:
     """Eight people at once, over an index that refuses meaning now and then, and is away now and then."""
-    stores = await searchable(logs(0, 64))
+    results = 64 if FULL else 40
+    stores = await searchable(logs(0, results))
     requests = count(1)
 
     class Overloaded(WithoutMeaning):
@@ -159,7 +162,7 @@ async def test_each_result_is_shown_once_under_load() -> None:
         people = await asyncio.gather(*(read(web) for _ in range(8)))
     assert statuses[503] > 3
     for found in people:
-        assert len(found) == len(set(found)) == 64
+        assert len(found) == len(set(found)) == results
 
 
 async def test_a_part_that_failed_on_the_first_page_is_left_out_of_all_and_each_page_says_so() -> None:

@@ -31,9 +31,9 @@ class Waiting(MemoryEmbedder):
         super().__init__()
         self.head_seen = asyncio.Event()
 
-    async def embed(self, texts: Any, **options: Any) -> Any:
+    async def embed(self, texts: Any, role: Any, **options: Any) -> Any:
         await self.head_seen.wait()
-        return await super().embed(texts)
+        return await super().embed(texts, role)
 
 
 def decoder(coding: str) -> Any:

@@ -207,9 +207,9 @@ async def test_the_end_of_a_long_query_counts_as_much_as_its_beginning() -> None
     stores, asked = await searchable(STATEMENTS), []
     embed = stores.embedder.embed
 
-    async def counted(texts: Any, **options: Any) -> Any:
+    async def counted(texts: Any, role: Any, **options: Any) -> Any:
         asked.append(list(texts))
-        return await embed(texts, **options)
+        return await embed(texts, role, **options)
 
     stores.embedder.embed = counted  # type: ignore[method-assign]  # of this object only
     filler = "I have read a lot about how programs keep what they were given, and I wonder about one thing. " * 20

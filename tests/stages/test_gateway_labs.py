@@ -134,7 +134,7 @@ async def test_nothing_hostile_becomes_markup(explainer: Explainer, hostile: str
 REFUSED = [
     # the body, its type, the reason
     (b"<div>" * 100_000, "text/html", "elements nest deeper than 5000"),
-    (b"PNG", "image/png", "image/png is not HTML, text, Markdown, PDF, EPUB, OpenDocument or Office"),
+    (b"PNG", "image/png", "image/png is not HTML, text, Markdown, PDF, RTF, EPUB, OpenDocument or Office"),
 ]
 
 
@@ -148,7 +148,7 @@ async def test_a_refused_page_shows_the_reason(explainer: Explainer, body: bytes
     assert f"The page can&#39;t be taken apart: {reason}." in await shown(stores, explainer)
 
 
-FEW_SECONDS = replace(LIMITS, cpu_seconds=LIMITS.cpu_seconds if FULL else 1.0)
+FEW_SECONDS = replace(LIMITS, cpu_seconds=LIMITS.cpu_seconds if FULL else 0.5)
 """By day the time of a page ends sooner: the process uses up all of it."""
 TIME = f"it took more than {FEW_SECONDS.cpu_seconds:g} seconds of CPU time"
 MEMORY = ("more than 180 MiB", "the parser failed, as it does when it gets no more memory")

@@ -17,6 +17,7 @@ from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized, PageRecord, Removed
 from streams.stores.protocols import Fingerprint, FrontierHost
+from tests.frontier_rows import put_host
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.gateway_life import GENERATION, document, fetched, indexed, record, refused
 from tests.stages.test_gateway_delivery import MAX_PAGE_BYTES
@@ -64,7 +65,7 @@ async def test_the_qualities_of_a_page_and_its_host_are_shown_with_their_parts(s
     await stores.pages.put(page_id(WAL), Normalized.of_row(part), GENERATION + 1)
     assert "The quality of its host" not in (await get(stores, f"/page?url={WAL}", accept="text/html")).text
     host = Host(bucket_of("sqlite.org"), "sqlite.org", record=HostRecord(settled=90, unique=60, quality_sum=54))
-    await stores.frontier.put_host(host.to_row(None, 1))
+    await put_host(stores.frontier, host.to_row(None, 1))
     page = (await get(stores, f"/page?url={WAL}", accept="text/html")).text
     assert "Whole sentences: 50 of 100" in page
     assert "The quality of its host" in page
@@ -111,9 +112,9 @@ async def test_a_look_up_reads_the_row_of_a_host_once(
     """It says both the quality of the host and why links to the page are left out."""
     read, get_host = list[str](), stores.frontier.host
 
-    async def count(bucket: int, host: str) -> FrontierHost | None:
+    async def count(host: str) -> FrontierHost | None:
         read.append(host)
-        return await get_host(bucket, host)
+        return await get_host(host)
 
     monkeypatch.setattr(stores.frontier, "host", count)
     await get(stores, api(url))

@@ -31,6 +31,7 @@ from streams.gateway.serve import server_config
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.sandbox.explanation import Explanation, RemovedGroup, RemovedText
+from streams.seen.stores import SeenStores
 from streams.settings import GatewaySettings, Settings
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
@@ -330,7 +331,7 @@ async def test_searches_beyond_the_limit_wait_and_are_refused_after_the_deadline
     stores = memory_stores()
     stores.vectors = index = Slow()
     settings = Settings(gateway=GatewaySettings(deadline_seconds=30 if released else 0.2))
-    context = GatewayContext(settings, stores, Metrics(), lambda: NOW)
+    context = GatewayContext(settings, SeenStores(stores), Metrics(), lambda: NOW)
     service = SearchService(context, None, max_at_once=2)
     app = FastAPI()
     app.include_router(search_api_routes(service, Guard(context)))

@@ -19,9 +19,11 @@ from streams.search.deadline import Deadline
 from streams.search.options import SearchOptions
 from streams.search.request import parse
 from streams.search.searcher import Searcher
+from streams.seen.stores import SeenStores
 from streams.settings import AnswersSettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
+from streams.stores.protocols import FOR_EVERYBODY
 from tests.model_server import ModelServer, Way, model_server
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 
@@ -141,10 +143,10 @@ async def test_a_model_is_not_asked_about_results_that_are_only_the_nearest(quot
 
 async def test_nor_is_one_of_their_statements_the_answer() -> None:
     made = await stores()
-    searcher = Searcher(made, SearchOptions(), on_failure=lambda *_: None)
-    found = await searcher.find(parse(QUESTION), Deadline(20.0))
+    searcher = Searcher(SeenStores(made), SearchOptions(), on_failure=lambda *_: None)
+    found = await searcher.find(parse(QUESTION, visible=FOR_EVERYBODY), Deadline(20.0))
     nearest = replace(found, notes=replace(found.notes, nearest_only=True))
-    source = StatementAnswers(made)
+    source = StatementAnswers(SeenStores(made))
     assert await source.find_among(found, Deadline(20.0)) is not None
     assert await source.find_among(nearest, Deadline(20.0)) is None
 
@@ -168,7 +170,7 @@ async def test_the_results_are_written_before_an_answer_is_looked_for(
     monkeypatch.setattr(statement_source, "choose_answer", chosen)
     monkeypatch.setattr(Views, "render", rendered)
     made = await stores()
-    async with client(gateway(made, sources=[StatementAnswers(made)], deadline_seconds=20.0)) as web:
+    async with client(gateway(made, sources=[StatementAnswers(SeenStores(made))], deadline_seconds=20.0)) as web:
         page = (await web.get("/search", params={"q": QUESTION}, headers=HTML)).text
     assert order.index("search_results.html") < order.index("answer") < order.index("search_beside.html")
     assert 'class="found-answer"' in page

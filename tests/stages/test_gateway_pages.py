@@ -2,7 +2,10 @@
 
 import asyncio
 import re
+from collections import Counter
 from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -54,6 +57,55 @@ async def test_no_text_of_a_page_or_a_person_becomes_markup(hostile: str) -> Non
     assert response.status_code == 200
     assert_harmless(response.text)
     assert "49" not in re.sub(r"\d+ ms", "", without_script(response.text))
+
+
+FURTHER = " ".join(
+    (
+        "<svg/onload=alert(1)>", "<a\x0bonclick=alert(1)>", "` onerror=alert(1)",
+        '<p title="</noscript><img src onerror=1>">',
+        "<base href=//evil.example/>", "<meta http-equiv=refresh content=0;url=javascript:1>", "\uff1cscript\uff1e",
+        "%253Cscript%253E", "&#x3c;script&#x3e;", "</option></select><object data=x>", "]]><x:script>", "vbscript:x",
+        "data:text/html,<script>", "<isindex action=javascript:1>", "\u2028<style>*{}</style>", "${7*7}", "{%7*7%}",
+    )
+)  # fmt: skip
+"""Further texts for each place of HTML (sections 13.1 and 13.2): names, attributes, raw texts, addresses, templates."""
+PARAMETERS = (
+    "q", "url", "page", "by", "then", "host", "language", "sort", "cursor", "published", "filetype", "after", "before",
+    "ask", "p", "c", "note", "format", "include", "exclude", "per_page", "explain", "back", "site",
+)  # fmt: skip
+
+
+def html_routes(routes: Any) -> set[str]:
+    """The paths of routes that answer GET."""
+    found = set[str]()
+    for route in routes:
+        if router := getattr(route, "original_router", None):
+            found |= html_routes(router.routes)
+        elif "GET" in (getattr(route, "methods", None) or ()):
+            found.add(route.path)
+    return found
+
+
+async def test_no_parameter_of_any_route_becomes_markup() -> None:
+    app = gateway(await searchable([WAL]), limits={"publish_clicks": True, "keys": ("k" * 32,)}, deadline_seconds=20)
+    hostile = quote(FURTHER, safe="")
+    paths = {re.sub(r"\{[^}]+\}", hostile, path) for path in html_routes(app.routes)}
+    asked = [f"{path}?{'&'.join(f'{name}={hostile}' for name in PARAMETERS)}" for path in sorted(paths)]
+    asked += [f"/search?q=log&{name}={hostile}" for name in PARAMETERS]  # one is wrong, and all others are right
+    kinds = Counter[str]()
+    async with client(app) as web:
+        for path in asked:
+            answer = await web.get(path, headers=HTML)
+            assert answer.status_code < 500 or path.startswith("/readyz"), (path, answer.text[:200])
+            kind = answer.headers.get("content-type", "").partition(";")[0]
+            kinds[kind] += 1
+            if kind == "text/html":
+                assert_harmless(answer.text)
+            elif kind.endswith("xml"):
+                ElementTree.fromstring(answer.text)
+            assert kind or not answer.content, path
+    assert kinds["text/html"] > 30, kinds
+    await app.state.gateway.close()
 
 
 def assert_harmless(html: str) -> None:
@@ -193,9 +245,9 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 class Slow(MemoryEmbedder):
     """An embedder that takes longer than the first paint waits."""
 
-    async def embed(self, texts: Any, **options: Any) -> Any:
+    async def embed(self, texts: Any, role: Any, **options: Any) -> Any:
         await asyncio.sleep(search_html.FIRST_PAINT_SECONDS * 10)
-        return await super().embed(texts)
+        return await super().embed(texts, role)
 
 
 @pytest.mark.parametrize(

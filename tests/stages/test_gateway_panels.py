@@ -9,8 +9,10 @@ from streams.errors import StoreUnavailable
 from streams.knowledge.lookup.source import PanelSource
 from streams.search.deadline import Deadline
 from streams.search.request import SearchRequest
+from streams.seen.stores import SeenStores
 from streams.settings import KnowledgeSettings
 from streams.stores.opener import Stores
+from streams.stores.protocols import FOR_EVERYBODY
 from tests.stages.entities import import_entities
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 from tests.stages.test_gateway_search import STATEMENTS
@@ -164,14 +166,14 @@ async def test_without_entities_no_store_is_asked(monkeypatch: pytest.MonkeyPatc
 async def test_panels_may_be_turned_off() -> None:
     stores = await prepared()
     for panels in (True, False):
-        source = PanelSource(stores, KnowledgeSettings(panels=panels))
+        source = PanelSource(SeenStores(stores), KnowledgeSettings(panels=panels))
         await source.has_entities.look()
-        found = await source.find(SearchRequest("douglas adams"), Deadline(5.0))
+        found = await source.find(SearchRequest("douglas adams", FOR_EVERYBODY), Deadline(5.0))
         assert (found is not None) is panels
 
 
 @pytest.mark.parametrize("query", ["douglas adams site:a.example", "douglas adams lang:en"])
 async def test_a_query_with_conditions_has_no_panel(query: str) -> None:
-    source = PanelSource(await prepared(), KnowledgeSettings())
+    source = PanelSource(SeenStores(await prepared()), KnowledgeSettings())
     await source.has_entities.look()
-    assert await source.find(SearchRequest(query), Deadline(5.0)) is None
+    assert await source.find(SearchRequest(query, FOR_EVERYBODY), Deadline(5.0)) is None

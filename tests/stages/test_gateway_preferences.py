@@ -196,4 +196,56 @@ async def test_cookies_are_secure_where_people_ask_over_https(public_url: str, i
     async with client(await app(public_url=public_url)) as web:
         answer = await save(web, theme="dark")
     for header in answer.headers.get_list("set-cookie"):
-        assert ("Secure" in header) is is_secure
+        assert ("Secure" in header) is header.startswith("__Host-riffle_") is is_secure
+    # A cookie of the plain name, which any host of the domain may set, counts only where there is no HTTPS.
+    (value,) = re.findall(f"{PREFERENCES}=([^;]+)", " ".join(answer.headers.get_list("set-cookie")))
+    async with client(await app(public_url=public_url)) as web:
+        for name, counts in ((PREFERENCES, not is_secure), (f"__Host-{PREFERENCES}", is_secure)):
+            page = await web.get("/", headers={**HTML, "cookie": f"{name}={value}"})
+            assert (DARK in page.text) is counts
+            assert "private" in page.headers["cache-control"]
+        page = await web.get("/", headers={**HTML, "cookie": f"__Host-{MESSAGE}=x; {MESSAGE}=y"})
+        ended = page.headers.get_list("set-cookie")
+        assert [each.partition("=")[0] for each in ended] == [f"__Host-{MESSAGE}", MESSAGE]
+        assert ["Secure" in each for each in ended] == [True, False], "browsers take no other end of such a cookie"
+
+
+NAME = f"__Host-{PREFERENCES}"
+# The header, with the value of another person's cookie, and whether the cookie counts. Another host of the domain may
+# set any name that a browser does not take for one of `__Host-` (RFC 6265bis, sections 4.1.3.2, 5.7 and 5.8.3), and
+# servers that read such names as ours are the way around it.
+PLANTED = {
+    "the own one": ("{name}={value}", True),
+    "spaces that browsers send": ("a=1;  {name} = {value} ; b=2", True),
+    "behind one that is no pair": ("no pair, [;] at all; {name}={value}", True),
+    "behind an open quotation": ('a="b; {name}={value}; c=d"', True),
+    "the plain name": (f"{PREFERENCES}={{value}}", False),
+    "a space of Latin-1 before it": ("\xa0{name}={value}", False),
+    "a line of Latin-1 before it": ("\x85{name}={value}", False),
+    "a space of Latin-1 behind it": ("{name}\xa0={value}", False),
+    "a space of Unicode before it": ("\xe2\x80\x80{name}={value}", False),
+    "a cookie without a name": ("={name}={value}", False),
+    "another case": (f"__hOST-{PREFERENCES}={{value}}", False),
+    "another prefix": (f"__Secure-{PREFERENCES}={{value}}", False),
+    "quotation marks": ('"{name}"={value}', False),
+    "an encoded name": (f"__Host%2D{PREFERENCES}={{value}}", False),
+    "a comma, as between former cookies": ("a=1, {name}={value}", False),
+    "attributes of former cookies": ('$Version="1"; $Path={name}={value}', False),
+    "within a value": ("a={name}={value}", False),
+    "a part of an array": ("{name}[]={value}", False),
+}
+
+
+async def test_no_other_host_of_the_domain_plants_preferences() -> None:
+    async with client(await app(public_url="https://riffle.test")) as web:
+        answer = await save(web, theme="dark")
+        (value,) = re.findall(f"{PREFERENCES}=([^;]+)", " ".join(answer.headers.get_list("set-cookie")))
+        web.cookies.clear()
+        counted = {}
+        for why, (header, _) in PLANTED.items():
+            sent = header.replace("{name}", NAME).replace("{value}", value).encode("latin-1")
+            page = await web.get("/", headers=[(b"accept", b"text/html"), (b"cookie", sent)])
+            counted[why] = DARK in page.text
+            assert "Cookie" in page.headers["vary"]
+            assert ("private" in page.headers["cache-control"]) >= counted[why]
+    assert counted == {why: counts for why, (_, counts) in PLANTED.items()}

@@ -8,6 +8,7 @@ import pytest
 from streams.errors import StoreUnavailable
 from streams.search.deadline import Deadline
 from streams.search.readers import REST_SECONDS, TTL_SECONDS, HostRanks
+from streams.seen.stores import SeenStores
 from streams.stores.memory import MemoryHostLinks
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostRank
@@ -96,7 +97,7 @@ class Cached:
     def __init__(self) -> None:
         self.store, self.now, self.failures = Counting(), 0.0, 0
         stores = Stores(host_links=self.store)
-        self.ranks = HostRanks(stores, self._failed, max_cached=3, clock=lambda: self.now)
+        self.ranks = HostRanks(SeenStores(stores), self._failed, max_cached=3, clock=lambda: self.now)
 
     def _failed(self, store: str, error: BaseException) -> None:
         self.failures += 1

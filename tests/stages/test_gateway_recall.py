@@ -9,7 +9,8 @@ from prometheus_client import CollectorRegistry
 
 from streams.errors import StoreUnavailable
 from streams.gateway.http.metrics import Metrics
-from streams.search.recall_probe import PAUSE_SECONDS, RecallProbe
+from streams.search.retrieval.measuring import PROBE_PAUSE_SECONDS, RecallProbe
+from streams.seen.stores import SeenStores
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.opener import Stores
 from streams.stores.protocols import Hit
@@ -50,11 +51,11 @@ def probe_of(
     clock: Callable[[], float] = monotonic,
 ) -> RecallProbe:
     observe, fail = metrics.recall.observe, metrics.recall_failures.inc
-    return RecallProbe(stores, share, chance, on_recall=observe, on_failure=fail, clock=clock)
+    return RecallProbe(SeenStores(stores), share, chance, on_recall=observe, on_failure=fail, clock=clock)
 
 
 async def vector_of(stores: Stores, text: str) -> list[float]:
-    vector: list[float] = (await stores.embedder.embed([text], urgent=True))[0].tolist()
+    vector: list[float] = (await stores.embedder.embed([text], "query"))[0].tolist()
     return vector
 
 
@@ -99,7 +100,7 @@ async def test_a_share_of_the_searches_is_compared_and_seldom() -> None:
     chances = iter([0.5, 0.01, 0.005, 0.005, 0.005])
     probe = probe_of(stores, metrics, 0.01, lambda: next(chances), lambda: now)
     counts = []
-    for time in (0.0, 1.0, 2.0, PAUSE_SECONDS + 1, PAUSE_SECONDS + 2.0):
+    for time in (0.0, 1.0, 2.0, PROBE_PAUSE_SECONDS + 1, PROBE_PAUSE_SECONDS + 2.0):
         now = time
         probe.offer(await vector_of(stores, "tides"))
         await finish(probe)

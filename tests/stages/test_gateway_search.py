@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemas import Event, QueryMade
 from schemas.ids import page_id
 from streams.models.memory import MemoryEmbedder
-from streams.models.protocols import ModelInfo, Vectors
+from streams.models.protocols import ModelInfo, TextRole, Vectors
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
@@ -201,8 +201,8 @@ async def test_without_the_index_search_is_unavailable(stores: Stores, broken: A
 
 async def test_vectors_of_another_model_leave_the_words(stores: Stores) -> None:
     class Newer(MemoryEmbedder):
-        async def embed(self, texts: Any, **options: Any) -> Vectors:
-            return (await super().embed(texts))[:, :8]
+        async def embed(self, texts: Any, role: Any, **options: Any) -> Vectors:
+            return (await super().embed(texts, role))[:, :8]
 
     stores.embedder = Newer()
     answer = (await ask(stores, q="log")).json()
@@ -219,15 +219,15 @@ class Counting(MemoryEmbedder):
         self.model = ModelInfo("feature-hashing", "1", 64)
         self.down = False
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
+    async def info(self, role: TextRole = "passage") -> ModelInfo:
         if self.down:
             self.texts.append("failed")
             return await Dead().info()  # type: ignore[no-any-return]  # it raises
         return self.model
 
-    async def embed(self, texts: Any, **options: Any) -> Vectors:
+    async def embed(self, texts: Any, role: Any, **options: Any) -> Vectors:
         self.texts += texts
-        return await super().embed(texts)
+        return await super().embed(texts, role)
 
 
 async def test_a_query_is_embedded_once_and_again_for_another_model(stores: Stores) -> None:

@@ -16,6 +16,7 @@ from streams.search.core import Source
 from streams.search.deadline import Deadline
 from streams.search.request import SearchRequest
 from streams.stores.opener import Stores
+from streams.stores.protocols import EVERYTHING
 from tests.stages.gateway_fakes import Dead, client, gateway, searchable
 from tests.stages.test_gateway_search import STATEMENTS
 
@@ -135,7 +136,7 @@ async def test_results_are_sent_while_a_slow_source_is_awaited() -> None:
     """A client reads the results of the page before the source has answered."""
     source = TideTable(FOUND, seconds=60.0)
     made = await app(source)
-    running = made.state.gateway.search.start("log")
+    running = made.state.gateway.search.start("log", EVERYTHING)
     async with asyncio.timeout(15):
         answer = await running.results
     assert answer.results

@@ -81,6 +81,13 @@ async def test_other_queries_stay_as_they_are(query: str, given: dict[str, str])
     assert "spelling" not in (await ask(await app(), query, **given)).json()
 
 
+async def test_what_readers_do_not_see_makes_no_query_known() -> None:
+    hidden = statement("https://b.example/", "The command vaccuum is for sale.", title="Tools") | {"doubtful": True}
+    made = gateway(await searchable([*PAGES, hidden]), deadline_seconds=20.0, limits=ON)
+    made.state.gateway.search.spelling.load()
+    assert (await ask(made, "vaccuum")).json()["spelling"]["corrected"] == "vacuum"
+
+
 async def test_the_operator_can_turn_corrections_off() -> None:
     assert "spelling" not in (await ask(await app(spelling=False), "vaccuum")).json()
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from itertools import count, cycle, islice, product
 from typing import Any
 from uuid import UUID, uuid5
@@ -57,6 +58,7 @@ POOL = "".join(LETTERS.choices("abcdefghijklmnopqrstuvwxyz", k=200_000))
 ALIKE = " ".join(POOL[start : start + 7] for start in range(0, LONGEST, 8))
 
 
+@cache
 def random_words(number: int) -> str:
     """A text of the query's words and of words that no other text has: each text has thousands of trigrams."""
     start = number * 131 % 150_000

@@ -8,10 +8,12 @@ from streams.search.deadline import Deadline
 from streams.search.options import SearchOptions
 from streams.search.ranking.confidence import MAX_RAISE, model_bounds
 from streams.search.request import parse
-from streams.search.retrieval.index_bound import FIRST_SECONDS, INTERVAL_SECONDS, IndexBound
+from streams.search.retrieval.measuring import FIRST_SECONDS, INTERVAL_SECONDS, IndexBound
 from streams.search.retrieval.nonsense import all_nonsense
 from streams.search.searcher import Searcher
+from streams.seen.stores import SeenStores
 from streams.stores.opener import Stores
+from streams.stores.protocols import FOR_EVERYBODY
 from tests.stages.gateway_fakes import Dead, Hanging, searchable, statement
 
 MODEL, BOUND = "feature-hashing", 0.55
@@ -43,7 +45,7 @@ def bound_over(stores: Stores, time: Time, **options: Any) -> IndexBound:
     async def go_on() -> None:
         pass
 
-    return IndexBound(stores, SearchOptions(**options), on_failure=lambda *_: None, clock=time, pause=go_on)
+    return IndexBound(SeenStores(stores), SearchOptions(**options), on_failure=lambda *_: None, clock=time, pause=go_on)
 
 
 async def finish(job: IndexBound) -> None:
@@ -142,10 +144,10 @@ async def test_a_model_without_a_bound_gets_none() -> None:
 async def test_searches_are_judged_by_the_bound_of_the_index() -> None:
     stores, time = await searchable(BROAD), Time()
     bound = bound_over(stores, time)
-    searcher = Searcher(stores, SearchOptions(), on_failure=lambda *_: None, index_bound=bound)
+    searcher = Searcher(SeenStores(stores), SearchOptions(), on_failure=lambda *_: None, index_bound=bound)
 
     async def asked() -> dict[str, Any]:
-        request = parse("purple ferries", options=searcher.options)
+        request = parse("purple ferries", options=searcher.options, visible=FOR_EVERYBODY)
         found = await searcher.find(request, Deadline(60))
         return {**found.notes.passes["confidence"], "nearest_only": found.notes.nearest_only}
 

@@ -88,9 +88,9 @@ async def test_an_older_page_whose_worker_was_killed_leaves_the_newer_one_whole(
     index = journey.stages[-1]
     assert isinstance(index, IndexAgent)
     await index.handle(journey.delivery(newer))
-    _, points = await index._make_points(older, older.statements_ref, older.vectors_ref, 5, PageRecord())
+    points = await index._read_points(older, older.statements_ref, older.vectors_ref, 5, PageRecord())
     (collection,) = await journey.stores.vectors.collections()
-    await journey.stores.vectors.upsert(collection, points)
+    await journey.stores.vectors.upsert(collection, points.part(0))
     for _ in range(2):
         assert await index.handle(journey.delivery(older)) == []
         assert sorted(await journey.texts()) == ["This is the text of generation 6.", shared]

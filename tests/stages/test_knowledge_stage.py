@@ -17,7 +17,7 @@ from streams.knowledge.entity import Entity, Option, Part
 from streams.knowledge.names import name_key
 from streams.knowledge.points import point_id, point_of, read_record
 from streams.models.memory import MemoryEmbedder
-from streams.models.protocols import Vectors
+from streams.models.protocols import TextRole, Vectors
 from streams.runtime.agent import Delivery
 from streams.stores.opener import Stores, memory_stores
 
@@ -111,11 +111,9 @@ class CountingEmbedder(MemoryEmbedder):
         super().__init__()
         self.texts: list[str] = []
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         self.texts += texts
-        return await super().embed(texts, deadline_seconds=deadline_seconds, urgent=urgent)
+        return await super().embed(texts, role, deadline_seconds=deadline_seconds)
 
 
 async def test_a_further_name_needs_no_model_but_another_text_does() -> None:

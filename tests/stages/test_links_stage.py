@@ -1,13 +1,14 @@
 """The links stage: each pair of hosts is a row once, also if events come twice or a store fails between two writes."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from schemas import Envelope, LinkFound, PageDiscovered
+from schemas import Envelope, LinkFound, PageDiscovered, PageNormalized
 from schemas.ids import event_id, page_id
 from streams.crawl.domains import may_be_one_owner
 from streams.errors import PoisonError, StoreUnavailable
@@ -18,7 +19,7 @@ from streams.settings import Settings
 from streams.stores.memory import MemoryHostLinks, MemoryPages
 from streams.stores.opener import memory_stores
 from streams.stores.page_record import PageRecord
-from streams.stores.protocols import HostRank
+from streams.stores.protocols import HostRank, LinkGroup
 
 TARGET = "https://target.example/page"
 
@@ -160,17 +161,21 @@ class CountedPages(MemoryPages):
 
     reads = 0
 
-    async def get(self, page_id: UUID) -> PageRecord:
+    async def get_with_links(self, page_id: UUID) -> tuple[PageRecord, list[LinkGroup]]:
         self.reads += 1
-        return await super().get(page_id)
+        return await super().get_with_links(page_id)
 
 
 async def test_links_of_a_page_to_several_hosts_that_come_at_once_share_a_read_of_its_record(links: Counting) -> None:
     pages = CountedPages()
     agent = LinksAgent(links, pages)
     hosts = [f"h{number}.example" for number in range(5)]
-    await asyncio.gather(*(agent.handle(link("https://a.example/", f"https://{host}/")) for host in hosts))
-    assert pages.reads == 1
+    source = "https://a.example/"
+    hashes = {"document_ref": "0" * 64, "content_hash": "0" * 64}
+    read = PageNormalized(page_id=page_id(source), url=source, host="a.example", generation=1, **hashes)
+    arrived = [*(link(source, f"https://{host}/") for host in hosts), replace(link(source), event=read)]
+    await asyncio.gather(*map(agent.handle, arrived))
+    assert pages.reads == 1, "with the look for its former links"
     assert {host: await in_links(links, host) for host in hosts} == dict.fromkeys(hosts, 1)
 
 

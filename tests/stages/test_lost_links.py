@@ -1,18 +1,20 @@
 """The links of a page that is gone no longer count: with redeliveries, in any order, and with several workers."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from schemas import Event, LinkFound, PageRemoved
 from schemas.ids import page_id
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.urls import host_of
 from streams.links.agent import LinksAgent, round_down
 from streams.links.ranking import rank_hosts
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryHostLinks, MemoryPages
 from streams.stores.page_record import Removed
-from streams.stores.protocols import HostRank
+from streams.stores.protocols import HostRank, LinkGroup
 from tests.stages.test_links_stage import link
 
 HUB = "https://hub.example/page"
@@ -27,12 +29,18 @@ class Web:
     """The workers of the links stage: one for each key, as partitions have them."""
 
     def __init__(self) -> None:
-        self.links, self.pages = MemoryHostLinks(), MemoryPages()
+        self.links = MemoryHostLinks()
+        self.pages = MemoryPages(links=self.links)
         self._workers = {name: LinksAgent(self.links, self.pages) for name in ("hosts", "pages")}
 
     async def find(self, source: str, *targets: str, at: int = 1, **fields: Any) -> None:
         first, *more = targets
         found = link(source, first, generation=at, more=[{"target_url": url} for url in more], **fields)
+        event = found.event
+        assert isinstance(event, LinkFound)
+        if not may_be_one_owner(host_of(source), host_of(first)):  # the stage that reads the page stores its edges
+            await self.links.put_links_of(page_id(source), LinkGroup.of(event))
+            found = replace(found, event=event.model_copy(update={"is_recorded": True}))
         await self._workers["hosts"].handle(found)
 
     async def remove(self, url: str, reason: str = "gone", at: int = 2) -> list[LinkFound]:
@@ -165,7 +173,7 @@ async def test_the_order_of_events_does_not_matter(order: str) -> None:
     web, expected = Web(), Web()
     await web.find(SOURCE, HUB)
     lost = await web.remove(SOURCE)
-    web.links = MemoryHostLinks()
+    web.links = web.pages.__dict__["_links"] = MemoryHostLinks()
     web.__dict__["_workers"] = {name: LinksAgent(web.links, web.pages) for name in ("hosts", "pages")}
     acts = {
         "found": lambda: web.find(SOURCE, HUB),
@@ -180,6 +188,36 @@ async def test_the_order_of_events_does_not_matter(order: str) -> None:
     found, wanted = await web.state(HUB), await expected.state(HUB)
     assert found[:2] == wanted[:2]
     assert found[2].get("hub.example", 0) == wanted[2].get("hub.example", 0)
+
+
+async def test_a_link_that_comes_after_its_loss_is_not_stored_though_the_page_was_read_a_moment_ago() -> None:
+    web = Web()
+    await web.find(SOURCE, "https://third.example/")
+    await web.links.put_links_of(page_id(SOURCE), group := LinkGroup((HUB,), 1, True))
+    await web.lose(SOURCE)
+    await web.find(SOURCE, *group.urls)
+    assert await web.sources() == {}
+
+
+PLATFORM_ROWS = [
+    ((), "only another blog links to it"),
+    (("https://other.example/",), "and a site"),
+]
+
+
+@pytest.mark.parametrize(("others", "why"), PLATFORM_ROWS, ids=[row[-1] for row in PLATFORM_ROWS])
+async def test_the_row_of_two_names_of_a_platform_is_taken_back(others: tuple[str, ...], why: str) -> None:
+    """An older list of suffixes had them as two witnesses. The third blog's row stays, and counts no more."""
+    web, blog = Web(), "https://you.github.io/page"
+    for name in ("me", "third"):
+        await web.links.add("you.github.io", f"{name}.github.io", f"https://{name}.github.io/", at=1, in_links=2)
+        await web.find(f"https://{name}.github.io/", blog)
+    for url in others:
+        await web.find(url, blog)
+    for _ in range(2):  # a redelivery
+        await web.lose("https://me.github.io/")
+        assert set(await web.sources(blog)) == {"third.github.io", *map(host_of, others)}, why
+        assert (await web.links.ranks(["you.github.io"]))["you.github.io"].in_links == len(others)
 
 
 async def test_a_page_without_links_to_other_domains_loses_none() -> None:

@@ -10,15 +10,16 @@ import pytest
 
 from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
-from streams.errors import MissingBlob
+from streams.errors import MissingBlob, Refused
 from streams.pages.agent import NormalizeAgent
 from streams.pages.document.codec import decode_document
 from streams.pages.link_events import MAX_LINK_BYTES_PER_EVENT, MAX_LINKS_PER_EVENT
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
-from streams.stores.memory import MemoryBlobs, MemoryFrontier, MemoryPages
+from streams.stores.memory import MemoryBlobs, MemoryFrontier, MemoryHostLinks, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.page_record import Removed
+from streams.stores.protocols import LinkGroup
 
 URL = "https://site.example/page"
 PARAGRAPH = "<p>A paragraph that is long enough, with commas, and says what an article would say of its subject.</p>"
@@ -35,7 +36,9 @@ async def pool() -> AsyncIterator[ParsePool]:
 
 class Stage:
     def __init__(self, pool: ParsePool) -> None:
-        self.stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages(), frontier=MemoryFrontier())
+        blobs, links = MemoryBlobs(), MemoryHostLinks()
+        pages = MemoryPages(blobs, links)
+        self.stores = Stores(blobs=blobs, pages=pages, host_links=links, frontier=MemoryFrontier())
         self.agent = NormalizeAgent(self.stores, pool)
 
     async def fetched(self, body: str | bytes = PAGE, **fields: Any) -> Delivery:
@@ -248,11 +251,71 @@ async def test_a_refused_page_is_recorded_and_settled(
     assert isinstance(removed, PageRemoved)
     assert (removed.reason, (removed.detail or "").partition(":")[0]) == ("unsupported", rule)
     assert isinstance(settled, PageSettled)
-    assert settled.verdict == "refused"
+    assert (settled.verdict, settled.exhausting) == ("refused", False)
     assert "refused" in (await stage.stores.pages.get(page_id(URL))).rows["normalized"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "exhausting"),
+    [("time", True), ("memory", True), ("crash", True), ("nesting", False), ("type", False), ("language", False)],
+)
+async def test_a_page_that_used_up_its_process_says_so(
+    stage: Stage, rule: str, exhausting: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise Refused(rule)
+
+    monkeypatch.setattr("streams.pages.sandbox.pool.ParsePool.parse", refuse)
+    (settled,) = of(PageSettled, await stage.handle("<p>Text"))
+    assert (settled.verdict, settled.exhausting) == ("refused", exhausting)
+
+
+@pytest.mark.parametrize(("stamp", "is_sure"), [("data-riffle-judged", True), ("", False)])
+async def test_a_page_of_a_renderer_without_judgement_is_judged_by_its_style(
+    stage: Stage, stamp: str, is_sure: bool
+) -> None:
+    body = f"<html {stamp}><main>{PARAGRAPH * 9}<p style='opacity:.1'>What a script may have shown since.</p></main>"
+    [normalized] = of(PageNormalized, await stage.handle(body, rendered=True))
+    document = decode_document(await stage.stores.blobs.get(normalized.document_ref))
+    assert (not document.doubtful()) == is_sure
+
+
+async def test_a_browser_s_judgement_holds_for_a_page_with_little_that_is_seen(stage: Stage) -> None:
+    unseen = f"<div data-riffle-doubt=opacity>{PARAGRAPH}</div>" * 3
+    body = f"<html data-riffle-judged><main><p>Few words are seen here.</p>{unseen}</main></html>"
+    [normalized] = of(PageNormalized, await stage.handle(body, rendered=True))
+    document = decode_document(await stage.stores.blobs.get(normalized.document_ref))
+    doubtful = [block.text for index, block in enumerate(document.blocks) if index in document.doubtful()]
+    assert doubtful
+    assert not [block.text for block in document.blocks if block.text not in (*doubtful, "Few words are seen here.")]
 
 
 async def test_plain_text_is_kept_as_it_is(stage: Stage) -> None:
     events = await stage.handle("a < b\n  c", headers={"content-type": "text/plain; charset=utf-8"})
     document = decode_document(await stage.stores.blobs.get(of(PageNormalized, events)[0].document_ref))
     assert [(block.tag, block.text) for block in document.blocks] == [("pre", "a < b\n  c")]
+
+
+LINKING = """<html lang=en><title>Links</title><main><h1>Links</h1>
+<p>The manual of the pump is in <a href="https://far.example/a">one place</a>, and its parts are in another one
+<a href="https://far.example/b">near to it</a>, as <a href="/own">this page</a> and a
+<a rel=nofollow href="https://paid.example/">shop without a word for it</a> say.</p></main></html>"""
+
+
+@pytest.mark.parametrize("noindex", [False, True])
+async def test_edges_to_other_domains_are_stored_with_the_record_before_they_are_announced(
+    stage: Stage, noindex: bool
+) -> None:
+    body = LINKING.replace("<title>", "<meta name=robots content=noindex><title>") if noindex else LINKING
+    for _ in range(2):  # a redelivery
+        found = of(LinkFound, await stage.handle(body))
+        recorded = {event.target_host: event.is_recorded for event in found}
+        groups = await stage.stores.host_links.links_of(page_id(URL))
+        if noindex:
+            assert (groups, any(recorded.values())) == ([], False)
+            continue
+        assert {**recorded, "site.example": False} == {"site.example": False, "far.example": True, "paid.example": True}
+        assert sorted(groups, key=lambda group: group.urls) == [
+            LinkGroup(("https://far.example/a", "https://far.example/b"), 7),
+            LinkGroup(("https://paid.example/",), 7, followed=False),
+        ]

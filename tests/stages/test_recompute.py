@@ -6,7 +6,7 @@ did. A page is mended if everything stored of it is as if the models had always 
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -25,13 +25,13 @@ from streams.doctor.stored_pages import check_stored_pages
 from streams.maintenance.recomputing import Recomputer
 from streams.maintenance.reindexing import PARTS, Reindexer
 from streams.models.memory import MemoryChains, MemoryEmbedder
-from streams.models.protocols import Link, Vectors
+from streams.models.protocols import Link, TextRole, Vectors
 from streams.pages.sandbox.pool import ParsePool
 from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import decode_statements, encode_statements
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import StoredPart
-from streams.stores.protocols import Point
+from streams.stores.protocols import LinkGroup, Point
 from streams.vectors.points import decode_vectors, encode_vectors
 from tests.inline_sandbox import InlineSandbox, inline_parse_pool
 from tests.stages.whole_journey import WholeJourney
@@ -66,11 +66,9 @@ class Embedder(MemoryEmbedder):
         super().__init__()
         self._spoiled = spoiled
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         foreign = [f"quite another page {row}" if SPOILED in text else text for row, text in enumerate(texts)]
-        return await super().embed(foreign if self._spoiled.vectors else texts)
+        return await super().embed(foreign if self._spoiled.vectors else texts, role)
 
 
 def body(metal: str) -> str:
@@ -181,9 +179,15 @@ async def test_a_page_with_foreign_answers_is_found_and_mended_and_no_other_page
     written: list[UUID] = []
     put, upsert = stores.pages.put, stores.vectors.upsert
 
-    async def noted_put(page_id: UUID, part: StoredPart, at: int) -> None:
+    async def noted_put(
+        page_id: UUID,
+        part: StoredPart,
+        at: int,
+        contents: Mapping[str, bytes] | None = None,
+        links: Collection[LinkGroup] = (),
+    ) -> None:
         written.append(page_id)
-        await put(page_id, part, at)
+        await put(page_id, part, at, contents, links)
 
     async def noted_upsert(collection: str, points: Sequence[Point]) -> None:
         written.extend(point.payload.page_id for point in points)

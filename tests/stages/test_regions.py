@@ -82,7 +82,7 @@ def in_region(settings: CrawlSettings, stores: Stores, region: str) -> FetchAgen
 
 async def test_fetchers_leave_the_events_of_other_regions(tmp_path: Path) -> None:
     """Every region's group reads all events: one of them makes the request, also when an event comes twice."""
-    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+    stores = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs))
     events = [scheduled(region=region, lease_id=uuid4()) for region in ("eu", "us", "eu")]
     async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
         agents = {region: in_region(server.settings(), stores, region) for region in REGIONS}
@@ -102,7 +102,7 @@ async def test_fetchers_leave_the_events_of_other_regions(tmp_path: Path) -> Non
 
 
 async def test_a_fetcher_without_a_region_leaves_events_of_regions(tmp_path: Path) -> None:
-    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+    stores = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs))
     async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
         agent = FetchAgent(server.settings(delay_seconds=0), stores)
         assert await agent.handle(delivery(scheduled(region="eu"))) == []

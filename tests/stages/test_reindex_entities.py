@@ -8,9 +8,11 @@ from streams.commands.operate.reindex_entities import fill_and_switch
 from streams.errors import StoreUnavailable
 from streams.knowledge.lookup.source import PanelSource
 from streams.models.memory import MemoryEmbedder
-from streams.models.protocols import ModelInfo
+from streams.models.protocols import ModelInfo, TextRole
+from streams.seen.stores import SeenStores
 from streams.settings import KnowledgeSettings
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.protocols import EVERYTHING
 from tests.stages.entities import WORLD, import_entities
 
 PANELS = 7
@@ -23,14 +25,14 @@ class Other(MemoryEmbedder):
     texts = 0
     fails_after = 1_000
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
+    async def info(self, role: TextRole = "passage") -> ModelInfo:
         return ModelInfo("another", "1", (await super().info()).dimensions)
 
-    async def embed(self, texts: Any, **given: Any) -> Any:
+    async def embed(self, texts: Any, role: Any, **given: Any) -> Any:
         self.texts += len(texts)
         if self.texts > self.fails_after:
             raise StoreUnavailable("the model is away")
-        return await super().embed(texts, **given)
+        return await super().embed(texts, role, **given)
 
 
 async def fill(stores: Stores, embedder: MemoryEmbedder, *, switch: bool = True) -> dict[str, Any]:
@@ -38,7 +40,7 @@ async def fill(stores: Stores, embedder: MemoryEmbedder, *, switch: bool = True)
 
 
 async def panel_of(stores: Stores, query: str) -> str | None:
-    panel = await PanelSource(stores, KnowledgeSettings()).look_up(query)
+    panel = await PanelSource(SeenStores(stores), KnowledgeSettings()).look_up(query, EVERYTHING)
     return panel.id if panel else None
 
 

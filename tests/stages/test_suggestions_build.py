@@ -37,7 +37,7 @@ from streams.stores.page_record import Removed
 from streams.stores.protocols import DayCounts, Site, StoredPart
 from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 from tests.stages.process_task import identify
-from tests.stages.suggested_pages import JOB, QUARTER, TODAY, asked, build_all, indexed, store_page, stored
+from tests.stages.suggested_pages import JOB, QUARTER, TODAY, ChosenPages, asked, build_all, indexed, store_page, stored
 
 
 async def test_an_index_alone_gives_titles_headings_and_frequent_phrases() -> None:
@@ -185,6 +185,9 @@ async def test_a_second_build_forgets_what_is_gone_and_its_tasks_may_run_twice()
     await finish(stores, later, reduced)
     assert await current_build(stores.suggestions) == later.name
     assert await stored(stores, "tide") == ["tide pools"]
+    assert await stored(stores, "tide t") == [], (
+        "nothing has this beginning any more, so the build wrote no list for it"
+    )
     assert await stores.suggestions.parts(JOB.name, "list", 0) == []
 
 
@@ -223,7 +226,7 @@ async def test_a_hidden_text_is_gone_from_memory_and_lists_and_comes_back_with_a
     async with client(app) as web:
         answer = (await web.get("/api/v1/suggest", params={"q": "tide"})).json()
     assert answer["suggestions"] == []
-    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords(), 0)
+    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords(), 0, pages=ChosenPages())
     await agent.handle(indexed("https://b.example/", "Tide tables"))  # before the removal
     assert await stored(stores, "tide") == []
 

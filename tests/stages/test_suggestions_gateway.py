@@ -53,9 +53,9 @@ async def test_the_cache_reads_a_list_once_a_minute() -> None:
     class Counting(MemorySuggestions):
         reads = 0
 
-        async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
+        async def of_prefix(self, language: str, prefix: str, since: int = 0) -> list[StoredSuggestion]:
             self.reads += 1
-            return await super().of_prefix(language, prefix)
+            return await super().of_prefix(language, prefix, since)
 
     stores = memory_stores()
     stores.suggestions = counting = Counting()
@@ -96,9 +96,9 @@ async def test_another_build_is_shown_at_once_and_old_lists_are_read_again() -> 
     class Counting(MemorySuggestions):
         reads = 0
 
-        async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
+        async def of_prefix(self, language: str, prefix: str, since: int = 0) -> list[StoredSuggestion]:
             self.reads += 1
-            return await super().of_prefix(language, prefix)
+            return await super().of_prefix(language, prefix, since)
 
     stores = memory_stores()
     stores.suggestions = counting = Counting()

@@ -11,8 +11,9 @@ import pytest
 
 from schemas import Envelope, OriginChanged
 from schemas.ids import event_id
+from streams.crawl.audiences import SITES_SECONDS
 from streams.errors import PoisonError, StoreUnavailable
-from streams.queries.suggestions.agent import MAX_TOGETHER, SITES_SECONDS, SuggestAgent, build
+from streams.queries.suggestions.agent import MAX_TOGETHER, SuggestAgent, build
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.prefix_lists import FULL, KEPT, best, offer, rows_of
 from streams.runtime.agent import Delivery
@@ -22,12 +23,16 @@ from streams.stores.opener import memory_stores
 from streams.stores.protocols import NewTitle, Site, StoredSuggestion
 from tests.sizes import size
 from tests.stages.gateway_fakes import NOW
-from tests.stages.suggested_pages import QUARTER, asked, indexed, stored
+from tests.stages.suggested_pages import QUARTER, ChosenPages, asked, indexed, stored
+
+BLOCKED = BlockedWords(["forbidden"])
 
 
 async def test_the_stage_offers_titles_at_once_and_the_same_event_twice_changes_nothing() -> None:
     stores = memory_stores()
-    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords(["forbidden"]), 0)
+    agent = SuggestAgent(
+        stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords(["forbidden"]), 0, pages=ChosenPages()
+    )
     for _ in range(2):
         await agent.handle(indexed("https://a.example/", "Tide tables — Harbour office"))
     await agent.handle(indexed("https://b.example/", "A forbidden tide"))
@@ -39,7 +44,7 @@ async def test_the_stage_offers_titles_at_once_and_the_same_event_twice_changes_
 async def test_the_titles_of_a_private_site_are_suggested_to_nobody() -> None:
     stores, now = memory_stores(), [NOW]
     await stores.api_keys.put_site(Site("plans", "Plans", ("plans.example",), is_private=True), 1)
-    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: now[0], BlockedWords(), 0)
+    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: now[0], BlockedWords(), 0, pages=ChosenPages())
     await agent.handle(indexed("https://a.plans.example/", "Tide walls of 2027"))
     await agent.handle(indexed("https://b.example/", "Tide tables"))
     assert await asked(stores, "tide") == ["tide tables"]
@@ -50,7 +55,7 @@ async def test_the_titles_of_a_private_site_are_suggested_to_nobody() -> None:
 
 
 async def test_an_event_waits_until_it_is_known_which_sites_are_private() -> None:
-    agent = SuggestAgent(MemorySuggestions(), Away(), lambda: NOW, BlockedWords(), 0)
+    agent = SuggestAgent(MemorySuggestions(), Away(), lambda: NOW, BlockedWords(), 0, pages=ChosenPages())
     with pytest.raises(StoreUnavailable):
         await agent.handle(indexed("https://a.example/", "Tide tables"))
 
@@ -86,7 +91,7 @@ async def test_a_crash_before_the_write_or_within_it_loses_no_title() -> None:
     store = Crashing(crashes=2)
     events = [indexed(f"https://a.example/{number}", f"Tide tables {number}") for number in range(2)]
     for result in (StoreUnavailable, StoreUnavailable, tuple):
-        agent = SuggestAgent(store, MemoryApiKeys(), lambda: NOW, BlockedWords(), 0)
+        agent = SuggestAgent(store, MemoryApiKeys(), lambda: NOW, BlockedWords(), 0, pages=ChosenPages())
         found = await asyncio.gather(*map(agent.handle, events), return_exceptions=True)
         assert [type(each) for each in found] == [result, result]
     assert [each.text for each in await store.titles("tide")] == ["tide tables 0", "tide tables 1"]
@@ -112,7 +117,7 @@ async def test_titles_that_come_together_are_offered_as_one_after_the_other(seed
 
 async def test_titles_that_come_within_seconds_are_stored_together_without_a_read() -> None:
     store = Crashing(0)
-    agent = SuggestAgent(store, MemoryApiKeys(), lambda: NOW, BlockedWords(), gather_seconds=600)
+    agent = SuggestAgent(store, MemoryApiKeys(), lambda: NOW, BlockedWords(), gather_seconds=600, pages=ChosenPages())
     events = [indexed(f"https://a.example/{number}", f"Tide table {number:03d}") for number in range(MAX_TOGETHER)]
     await asyncio.gather(*map(agent.handle, events))
     assert store.requests == 1, "the last of so many does not wait for the end of the time"
@@ -121,7 +126,7 @@ async def test_titles_that_come_within_seconds_are_stored_together_without_a_rea
 
 async def test_a_worker_that_ends_stores_the_titles_that_wait() -> None:
     store = Crashing(0)
-    agent = SuggestAgent(store, MemoryApiKeys(), lambda: NOW, BlockedWords(), gather_seconds=600)
+    agent = SuggestAgent(store, MemoryApiKeys(), lambda: NOW, BlockedWords(), gather_seconds=600, pages=ChosenPages())
     waiting = asyncio.create_task(agent.handle(indexed("https://a.example/", "Tide table")))
     await asyncio.sleep(0.01)
     agent.hurry(is_on=True)

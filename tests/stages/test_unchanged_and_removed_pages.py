@@ -1,24 +1,42 @@
 """The cost of an unchanged page, and the rest of a page that was removed on request."""
 
+import random
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from schemas import PageDeduplicated, PageIndexed, PageNormalized, PageRemoved, PageSettled
+from schemas import PageDeduplicated, PageEmbedded, PageFetched, PageIndexed, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
+from streams.dedup.agent import DedupAgent
+from streams.dedup.sandbox_tasks import TASKS
 from streams.errors import MissingBlob, TransientError
+from streams.ledger.history import history_of
 from streams.ledger.status import status_of
 from streams.maintenance.erasure import Erased, Eraser
+from streams.models.current_model import ASK_AGAIN_SECONDS
+from streams.models.memory import MemoryEmbedder
 from streams.pages.sandbox.pool import ParsePool
+from streams.runtime.agent import Delivery
+from streams.settings import Settings, TritonSettings
+from streams.stores.blobs import is_of_page
+from streams.stores.opener import memory_stores, open_stores
 from streams.stores.packing import pack
 from streams.stores.page_record import Normalized
 from streams.stores.removals import is_held_back, withdrawal
 from streams.stores.rows import pack_row
-from tests.inline_sandbox import inline_parse_pool
+from streams.topology import STAGES
+from streams.vectors.index_agent import IndexAgent
+from tests.inline_sandbox import InlineSandbox, inline_parse_pool
+from tests.sizes import examples
+from tests.stages.interleaving import Interleaving
 from tests.stages.whole_journey import SECOND, START, WholeJourney, settlements
 
+WATCHED = ("pages", "vectors")
 A, B = "https://a.test/private", "https://b.test/copy"
 SENTENCES = "".join(
     f"<p>Zirconium paragraph {number} has words enough, with commas, so that it counts as the text of an article.</p>"
@@ -51,8 +69,202 @@ async def test_an_unchanged_page_costs_no_statements_no_embedding_and_no_new_blo
     assert settled.verdict == "unchanged"
     assert journey.stores.blobs._contents == blobs  # type: ignore[attr-defined] # the fake's
     writes = {name: count for name, count in journey.calls.items() if name.split(".")[1] in ("put", "upsert", "embed")}
-    # The document is stored again under its hash, and the records of normalize and dedup are written.
-    assert writes == {"blobs.put": 1, "pages.put": 2, "fingerprints.put": 1}
+    # The document is stored again under its hash, with the record of normalize. Dedup writes its own with the print.
+    assert writes == {"pages.put": 1, "fingerprints.put": 1}
+
+
+@pytest.mark.parametrize("seed", range(examples(30)))
+async def test_a_visit_with_the_text_of_the_visit_before_is_only_settled(pool: ParsePool, seed: int) -> None:
+    """Whatever the model is called, and whatever was visited, changed and came back before."""
+    chance = random.Random(seed)
+    name = chance.choice(["sbert", "all-minilm-l6-v2", "feature-hashing"])
+    embedder = MemoryEmbedder(name=name, version=chance.choice(["1", "int8-2"]))
+    journey = WholeJourney(pool, stores=replace(memory_stores(), embedder=embedder))
+    last: dict[str, str] = {}
+    for visit in range(8):
+        url = chance.choice([A, B])
+        body = chance.choice([last.get(url, BODY), BODY, OTHER]).replace("paragraph", f"paragraph of {url}")
+        journey.calls.clear()
+        events = await journey.fetch(url, body, visit * 86_400)
+        later = {type(event) for event in events} - {PageFetched, PageNormalized, PageSettled}
+        assert (later == set()) == (body == last.get(url)), (visit, later)
+        assert bool(journey.calls["vectors.upsert"]) == bool(later)
+        last[url] = body
+
+
+async def test_an_unchanged_page_of_another_model_or_release_is_indexed_again(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    for visit, other in enumerate(({"model": "sbert"}, {"model_version": "2"}, {"made": {"statements": 1}}), start=1):
+        indexed = (await journey.stores.pages.get(page_id(A))).indexed
+        former = replace(indexed, **other, at=indexed.at + 1)  # type: ignore[arg-type]  # the facts of a table of cases
+        await journey.stores.pages.put(page_id(A), former, former.at)
+        assert any(isinstance(event, PageIndexed) for event in await journey.fetch(A, BODY, visit * 86_400))
+        assert not any(isinstance(event, PageIndexed) for event in await journey.fetch(A, BODY, visit * 86_400 + 60))
+    (dedup,) = journey._stages[PageNormalized]
+    assert dedup.measurements() == {"dedup_visits_all": 7, "dedup_visits_unchanged": 3, "dedup_visits_indexed_again": 3}
+
+
+async def test_dedup_goes_on_while_nobody_says_the_models_name(journey: WholeJourney) -> None:
+    """The server is away at its start, too. The page is passed on, and dedup asks again after a while."""
+    await journey.fetch(A, BODY, 0)
+    (_, normalized, _) = await journey.fetch(A, BODY, 10)
+
+    def visit(at: int) -> Delivery:
+        return journey._delivery(normalized.model_copy(update={"generation": START + at * SECOND}), at)
+
+    now, (dedup_stage,) = [0.0], [stage for stage in STAGES if stage.name == "dedup"]
+    settings = Settings(triton=TritonSettings(url="127.0.0.1:1", timeout_seconds=0.1))
+    async with open_stores(settings, (), dedup_stage.late) as opened:
+        away = opened.embedder
+        with pytest.raises(TransientError):
+            await away.info()
+        stores = replace(journey.stores, embedder=away)
+        dedup = DedupAgent(stores, InlineSandbox(TASKS), lambda: now[0])
+        passed = await dedup.handle(visit(11))
+        assert [type(event) for event in passed] == [PageDeduplicated]
+        first = await journey.stores.embedder.info()
+        dedup._model._embedder = journey.stores.embedder  # the server is back
+        now[0] = ASK_AGAIN_SECONDS
+        settled = await dedup.handle(visit(12))
+        assert [type(event) for event in settled] == [PageSettled]
+        dedup._model._embedder = MemoryEmbedder(name=first.name, version="another")  # under the same name
+        now[0] = 2 * ASK_AGAIN_SECONDS
+        assert PageDeduplicated in map(type, await dedup.handle(visit(13)))
+
+
+@pytest.mark.parametrize("reason", ["noindex", "gone", "refused", "blocked"])
+async def test_a_removal_behind_a_later_visit_that_found_the_page_unchanged(journey: WholeJourney, reason: str) -> None:
+    """Dedup knows that the visit is newer, and the index learns it from the record of dedup."""
+    await journey.fetch(A, BODY, 0)
+    await journey.fetch(A, BODY, 20)
+    events = await journey.remove(A, 10, reason)
+    assert any(isinstance(event, PageIndexed) for event in events)
+    record = await journey.stores.pages.get(page_id(A))
+    assert record.removed.generation < record.indexed.generation == START + 20 * SECOND
+    (collection,) = await journey.stores.vectors.collections()
+    points = await journey.stores.vectors.scroll(collection, page_id(A))
+    assert {point.payload.generation for point in points} == {record.indexed.generation}
+    status = status_of(await history_of(journey.stores, page_id(A)))
+    assert (status.status, status.waits_for) == ("indexed", None)
+    await journey.remove(A, 30, reason)
+    assert not await is_indexed(journey, A), "a removal by a later visit removes the page"
+
+
+class Killed(BaseException):
+    """The worker's process ended."""
+
+
+class Ending:
+    """A store whose worker ends before the call that is due, of all calls of its worker that change something."""
+
+    def __init__(self, store: Any, left: list[int]) -> None:
+        self._store, self._left = store, left
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("put", "upsert", "remove_page"):
+            self._left[0] -= 1
+            if self._left[0] < 0:
+                raise Killed
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("later", [None, 25], ids=["no later visit", "a later visit"])
+@pytest.mark.parametrize("after", range(6))
+async def test_a_removal_whose_worker_ends_while_it_indexes_the_page_anew(
+    journey: WholeJourney, after: int, later: int | None
+) -> None:
+    """It comes again: the page is searchable by the visit, no older point is left, and the history says so."""
+    await journey.fetch(A, OTHER, -10)
+    former = await journey.stores.pages.get(page_id(A))
+    (collection,) = await journey.stores.vectors.collections()
+    await journey.fetch(A, BODY, 0)
+    await journey.fetch(A, BODY, 20)
+    # A worker of the first visit wrote its points late, and was killed.
+    late, index = former.indexed, IndexAgent(journey.stores)
+    removal = PageRemoved(page_id=page_id(A), url=A, generation=START + 10 * SECOND, reason="noindex")
+    names = ("statements_ref", "vectors_ref", "statements", "model", "model_version", "dimensions", "generation")
+    event = PageEmbedded.following(removal, **{name: getattr(late, name) for name in names})
+    points = await index._read_points(event, late.statements_ref, late.vectors_ref, late.generation, former)
+    await index._upsert(collection, points)
+    left = [after]
+    watched: dict[str, Any] = {name: Ending(getattr(journey.stores, name), left) for name in WATCHED}
+    ending = replace(journey.stores, **watched)
+    with suppress(Killed):
+        await IndexAgent(ending).handle(journey._delivery(removal, 10))
+    assert (left[0] < 0) == (after < 4), "there are four calls, and the worker may end before the event is sent"
+    newest = START + 20 * SECOND
+    if later is not None:
+        await journey.fetch(A, BODY, later)
+        newest = START + later * SECOND
+    events = await journey.handle(removal, 30)
+    indexed = [event.generation for event in events if isinstance(event, PageIndexed)]
+    assert indexed == [newest]
+    found = await journey.stores.vectors.scroll(collection, page_id(A))
+    assert {point.payload.generation for point in found} == {newest}
+    assert (await journey.stores.pages.get(page_id(A))).indexed.generation == newest
+    status = status_of(await history_of(journey.stores, page_id(A)))
+    assert (status.status, status.waits_for) == ("indexed", None)
+
+
+@pytest.mark.parametrize("seed", range(examples(100)))
+async def test_a_removal_beside_a_visit_that_finds_the_page_unchanged(journey: WholeJourney, seed: int) -> None:
+    await journey.fetch(A, BODY, 0)
+    (_, normalized, _) = await journey.fetch(A, BODY, 10)
+    later = normalized.model_copy(update={"generation": START + 30 * SECOND})
+    removal = PageRemoved(page_id=page_id(A), url=A, generation=START + 20 * SECOND, reason="noindex")
+    chance = random.Random(seed)
+    interleaving = Interleaving([chance.randrange(2) for _ in range(60)])
+    stores = replace(journey.stores, **{name: interleaving.watched(getattr(journey.stores, name)) for name in WATCHED})
+    dedup, index = DedupAgent(stores, InlineSandbox(TASKS)), IndexAgent(stores)
+    visit, removed = journey._delivery(later, 30), journey._delivery(removal, 20)
+    outputs = await interleaving.run(dedup.handle(visit), index.handle(removed))
+    for event in (removal, *outputs[0]):  # dedup reads the removal, too, and the stages behind it go on
+        await journey.handle(event, 31)
+    assert await is_indexed(journey, A)
+    record = await journey.stores.pages.get(page_id(A))
+    assert record.removed.generation < record.indexed.generation
+
+
+async def test_a_visit_under_way_at_a_removal_on_request_is_waited_for_by_nobody(journey: WholeJourney) -> None:
+    (fetched, *_) = await journey.fetch(A, BODY, 0)
+    body = await journey.stores.blobs.put(OTHER.encode())
+    visit = fetched.model_copy(update={"generation": START + 50 * SECOND, "body_ref": body})
+    events = await journey.handle(visit, 50, (PageEmbedded, lambda: journey.remove(A, 30)))
+    assert isinstance(events[-1], PageEmbedded)
+    status = status_of(await history_of(journey.stores, page_id(A)))
+    assert (status.status, status.reason, status.waits_for) == ("removed", "request", None)
+    assert not await is_indexed(journey, A)
+
+
+async def test_a_document_of_a_page_that_asks_not_to_be_indexed_is_waited_for_by_nobody(journey: WholeJourney) -> None:
+    """Its record has a document, and no event told of that. A later visit that got no content changes nothing."""
+    await journey.fetch(A, BODY, 0)
+    (fetched, *_) = await journey.fetch(A, BODY, 10, x_robots_tag="noindex")
+    again = fetched.model_copy(update={"generation": START + 20 * SECOND, "outcome": "not_modified"})
+    await journey.handle(again, 20)
+    status = status_of(await history_of(journey.stores, page_id(A)))
+    assert (status.status, status.reason, status.waits_for) == ("refused", "noindex", None)
+
+
+async def test_a_fetch_that_is_read_again_settles_the_fetch(journey: WholeJourney) -> None:
+    """A normalizer that was killed sends its event again, later: the history has the fetch once."""
+    events = await journey.fetch(A, BODY, 0)
+    later = events[1].model_copy(update={"generation": START + 10 * SECOND})
+    (dedup,), one = journey._stages[PageNormalized], journey._delivery(later, 10)
+    envelope = one.envelope.model_copy(update={"time": one.time + timedelta(seconds=1)})
+    for delivery in (one, replace(one, envelope=envelope)):
+        settled = settlements(await dedup.handle(delivery))
+        assert [(event.verdict, event.generation) for event in settled] == [("unchanged", START + 10 * SECOND)]
+
+
+async def test_a_page_is_unchanged_wherever_its_contents_are_stored(journey: WholeJourney) -> None:
+    """A page that is visited often has blobs of their own, and one that is visited rarely has them with its record."""
+    await journey.fetch(A, BODY, 0)
+    for visit, with_record in enumerate((False, True, True, False), start=1):
+        journey.with_record = with_record
+        found = await journey.fetch(A, BODY + "\n" * visit, visit * 86_400)
+        assert [type(event) for event in found] == [PageFetched, PageNormalized, PageSettled]
+        assert is_of_page(found[1].document_ref) == with_record  # type: ignore[attr-defined] # of PageNormalized
 
 
 LONG = "".join(
@@ -170,6 +382,7 @@ async def test_nothing_is_left_of_a_page_that_was_removed_on_request(journey: Wh
 
 
 async def test_bytes_that_another_page_has_too_stay_with_it(journey: WholeJourney) -> None:
+    journey.with_record = False
     await journey.fetch(A, BODY, 0)
     await journey.fetch(B, BODY, 10)
     body = (await journey.stores.pages.get(page_id(B))).rows["fetched"]["body_ref"]
@@ -265,6 +478,15 @@ async def test_a_removal_on_request_holds_until_it_is_withdrawn(journey: WholeJo
     assert any(isinstance(event, PageIndexed) for event in await journey.fetch(A, BODY, 80))
     assert await is_indexed(journey, A)
     assert status_of(await journey.stores.ledger.history(page_id(A))).status == "indexed"
+
+
+async def test_a_page_that_a_removal_of_a_later_time_drops_is_settled(journey: WholeJourney) -> None:
+    """The removal came from a machine with a clock two hours ahead, and was withdrawn: no crawl waits for the page."""
+    await journey.fetch(A, BODY, 0)
+    await journey.remove(A, 7_200)
+    await withdraw(journey, A, 7_201)
+    events = await journey.fetch(A, OTHER, 50)
+    assert [(event.verdict, event.generation) for event in settlements(events)] == [("refused", START + 50 * SECOND)]
 
 
 async def test_a_withdrawn_removal_that_is_replayed_removes_nothing(journey: WholeJourney) -> None:

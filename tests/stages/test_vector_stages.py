@@ -22,7 +22,7 @@ from schemas import (
 from schemas.ids import page_id
 from streams.errors import MissingBlob
 from streams.models.memory import MemoryEmbedder
-from streams.models.protocols import Vectors
+from streams.models.protocols import TextRole, Vectors
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Agent, Delivery
@@ -32,7 +32,7 @@ from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import PageStatements, Statement, decode_statements
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Fetched, Indexed, PageRecord
-from streams.stores.protocols import Hit
+from streams.stores.protocols import EVERYTHING, Hit
 from streams.vectors.bm25 import query_vector
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
@@ -121,8 +121,10 @@ async def test_a_page_becomes_searchable(journey: Journey) -> None:
     assert isinstance(indexed, PageIndexed)
     assert (chunked.statements, embedded.statements, indexed.statements, indexed.crawl_id) == (3, 3, 3, "c")
     asked = "is a reader blocked by a writer"
-    dense = (await journey.stores.embedder.embed([asked]))[0].tolist()
-    found = merge_lists(await journey.stores.vectors.candidates(dense=dense, sparse=query_vector(asked)))
+    dense = (await journey.stores.embedder.embed([asked], "passage"))[0].tolist()
+    found = merge_lists(
+        await journey.stores.vectors.candidates(dense=dense, sparse=query_vector(asked), visible=EVERYTHING)
+    )
     assert [page.page_id for page in found] == [PAGE]
     assert found[0].hits[0].payload.row() == {
         "page_id": str(PAGE),
@@ -170,7 +172,7 @@ async def test_statements_have_their_antecedents_and_vectors_are_of_statements_i
     page: PageStatements = decode_statements(await journey.stores.blobs.get(chunked.statements_ref))
     assert page.statements[1].context[-1] == "The log is copied back into the database."
     stored = decode_vectors(await journey.stores.blobs.get(embedded.vectors_ref), chunked.statements_ref)
-    expected = await MemoryEmbedder().embed([statement.in_context for statement in page.statements])
+    expected = await MemoryEmbedder().embed([statement.in_context for statement in page.statements], "passage")
     assert np.allclose(stored, expected, atol=1e-3)
 
 
@@ -233,11 +235,9 @@ class CountingEmbedder(MemoryEmbedder):
 
     texts = 0
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         self.texts += len(texts)
-        return await super().embed(texts, deadline_seconds=deadline_seconds, urgent=urgent)
+        return await super().embed(texts, role, deadline_seconds=deadline_seconds)
 
 
 async def test_unchanged_statements_are_the_same_blob_and_not_embedded_again(journey: Journey) -> None:
@@ -261,7 +261,7 @@ async def test_of_a_changed_page_only_the_changed_statements_are_embedded(journe
     assert isinstance(embedded, PageEmbedded)
     page = decode_statements(await restarted.stores.blobs.get(embedded.statements_ref))
     stored = decode_vectors(await restarted.stores.blobs.get(embedded.vectors_ref), embedded.statements_ref)
-    expected = await MemoryEmbedder().embed([statement.in_context for statement in page.statements])
+    expected = await MemoryEmbedder().embed([statement.in_context for statement in page.statements], "passage")
     assert np.allclose(stored, expected, atol=1e-3)
 
 

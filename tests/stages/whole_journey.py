@@ -28,6 +28,7 @@ from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Agent, Delivery
 from streams.statements.agent import StatementsAgent
 from streams.statements.sandbox_tasks import DRAFT
+from streams.stores.blobs import PartWriter
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Fetched
 from streams.vectors.embed_agent import EmbedAgent
@@ -36,8 +37,6 @@ from tests.inline_sandbox import InlineSandbox
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
-MODEL = "feature-hashing"
-"""Name of the embedding model in memory."""
 
 
 def settlements(events: Sequence[Event]) -> list[PageSettled]:
@@ -72,12 +71,14 @@ class WholeJourney:
     ordinal: int = 0
     now: int = START
     """The time at which events are handled, microseconds since 1970 UTC."""
+    with_record: bool = True
+    """False: the blobs of pages that are fetched now are stored by themselves, as of pages that are visited often."""
 
     def __post_init__(self) -> None:
         counted = Stores(**{name: getattr(self.stores, name) for name in Stores.__slots__})
         for name in ("blobs", "pages", "fingerprints", "embedder", "vectors"):
             setattr(counted, name, _Counting(getattr(self.stores, name), name, self.calls))
-        dedup, index = DedupAgent(counted, InlineSandbox(TASKS), MODEL), IndexAgent(counted)
+        dedup, index = DedupAgent(counted, InlineSandbox(TASKS)), IndexAgent(counted)
         self._stages: dict[type[Event], list[Agent]] = {
             PageFetched: [NormalizeAgent(counted, self.pool, now=lambda: self.now)],
             PageNormalized: [dedup],
@@ -90,7 +91,8 @@ class WholeJourney:
 
     async def fetch(self, url: str, body: str, at: int, **headers: str) -> list[Event]:
         """A page is fetched, and all stages handle what follows. Returns the events."""
-        ref = await self.stores.blobs.put(body.encode())
+        writer = PartWriter(self.stores.blobs, self.stores.pages, page_id(url), with_record=self.with_record)
+        ref = await writer.add(body.encode())
         event = PageFetched(
             page_id=page_id(url),
             url=url,
@@ -100,7 +102,7 @@ class WholeJourney:
             body_ref=ref,
             headers={name.replace("_", "-"): value for name, value in headers.items()},
         )
-        await self.stores.pages.put(event.page_id, Fetched.of_event(event), event.generation)
+        await writer.put(Fetched.of_event(event), event.generation)
         return await self.handle(event, at)
 
     async def remove(self, url: str, at: int, reason: str = "request") -> list[Event]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.caches import Kept, RecentCache, SizedCache, TimedCache, cached_if_short
-from streams.sketches.features import Hashes
+from streams.sketches import Hashes
 
 HUNDRED = 100 * 8
 """Bytes of a hundred shingles."""
@@ -47,6 +47,24 @@ def test_a_value_that_nobody_may_use_any_more_leaves_the_memory() -> None:
     assert list(cache) == ["b"]
     cache.drop("b")
     assert cache.find("b") is None
+
+
+def test_values_that_grow_old_may_have_a_size_too() -> None:
+    now = 0.0
+    cache: TimedCache[str, list[int]] = TimedCache(10, 9, lambda: now, max_size=3, size_of=len)
+    cache.keep("a", grown := [1])
+    cache.keep("b", [1, 2])
+    assert (list(cache), cache.size) == (["a", "b"], 3)
+    now = 5.0
+    grown.append(2)
+    cache.measure("a")
+    cache.measure("c")
+    assert (list(cache), cache.size) == (["a"], 2), "a value that has grown takes the place of the others"
+    now = 10.0
+    assert (cache.fresh("a"), cache.find("a")) == (None, Kept([1, 2], False)), "it is no fresher than before"
+    grown += [3, 4]
+    cache.measure("a")
+    assert (list(cache), cache.size) == ([], 0)
 
 
 def test_a_number_of_values_is_kept() -> None:

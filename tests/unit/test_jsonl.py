@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import UsageError
-from streams.jsonl import read_lines, read_objects, read_rows
+from streams.lines.jsonl import read_lines, read_objects, read_rows
 
 READ = [
     # content, rows with their lines, why

@@ -18,6 +18,7 @@ from streams.gateway.answers.service import open_answers
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.metrics import Metrics
 from streams.local.tls.identities import Identities, Identity
+from streams.seen.stores import SeenStores
 from streams.settings import (
     AnswersSettings,
     CassandraSettings,
@@ -172,7 +173,7 @@ def test_commands_ask_a_gateway_with_a_certificate_by_https(gateway: GatewaySett
 
 def test_answers_trust_the_authority_of_their_server(identities: Identities) -> None:
     own = AnswersSettings(url="https://model.example/v1", model="mine")
-    context = GatewayContext(Settings(answers=own), memory_stores(), Metrics(), lambda: NOW)
+    context = GatewayContext(Settings(answers=own), SeenStores(memory_stores()), Metrics(), lambda: NOW)
     answers = open_answers(context)
     assert answers is not None
     assert answers.model == "mine"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from streams.answers.support.alignment import align
+from streams.answers.support.framing import fault_of_frame, without_questions
 from streams.answers.support.left_out import LeftOut, is_event
 from streams.answers.support.tokens import Token, keys_of, tokens_of
 from streams.answers.support.word_lists import CONDITIONS, PHRASES, RELATIVES, SUBORDINATE
@@ -51,12 +52,15 @@ def check_support(sentence: str, source: Source) -> Support:
     if len(sentence) > MAX_SENTENCE_CHARS:
         return Support(False, "too long")
     claim = _without_end(tokens_of(sentence))
-    if source.text.rstrip().endswith("?") and not sentence.rstrip().endswith("?"):
+    text = source.text if sentence.rstrip().endswith("?") else without_questions(source.text)
+    if not text:
         return Support(False, "a question")
     if sum(token.role != "boundary" for token in claim) < MIN_TOKENS:
         return Support(False, "says nothing")
     around = keys_of(source.context)
-    stated = _without_end(tokens_of(source.text))
+    if fault := fault_of_frame(sentence, text):
+        return Support(False, fault)
+    stated = _without_end(tokens_of(text))
     return _first_supported(_check(variant, stated, around) for variant in _variants(claim, stated))
 
 

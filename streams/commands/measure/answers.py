@@ -30,7 +30,7 @@ from streams.commands.console import AsJson, command, command_group, err, load_s
 from streams.commands.pages.search import ask as ask_gateway
 from streams.commands.watching import Bars
 from streams.errors import UsageError
-from streams.jsonl import read_objects
+from streams.lines.jsonl import read_objects
 from streams.search.query_language.matching import fold
 
 DEPTHS = (1, 5)

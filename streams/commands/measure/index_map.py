@@ -121,7 +121,7 @@ async def _read_unanswered(settings: Settings) -> Sequence[Unanswered]:
 
 async def _gaps(stores: Stores, unanswered: Sequence[Unanswered], means: Floats, places: Floats) -> tuple[Gap, ...]:
     """Return the queries without results, each among the pages that are nearest to it."""
-    vectors = await stores.embedder.embed([query for _, query, _ in unanswered])
+    vectors = await stores.embedder.embed([query for _, query, _ in unanswered], "query")
     lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     found = place_queries(vectors / lengths, means, places)
     return tuple(

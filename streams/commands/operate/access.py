@@ -3,7 +3,7 @@
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -24,12 +24,13 @@ from streams.commands.console import (
     print_result,
     table,
 )  # fmt: skip
+from streams.crawl.audiences import change_audiences
 from streams.errors import UsageError
 from streams.gateway.access.bucket import spending_of_day
 from streams.gateway.access.clients import ID_BYTES, PREFIX, SCOPES, SECRET_BYTES, expires_at, make_key
 from streams.search.query_language.matching import ascii_host
 from streams.search.request import MAX_DOMAINS
-from streams.stores.opener import open_stores
+from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import ApiKey, Site
 
 keys_app = command_group("Keys of the API: make, list, revoke.")
@@ -189,12 +190,46 @@ async def add_site(
     settings = load_settings()
     if private and not settings.access.private_sites:
         raise UsageError("private sites need RIFFLE_ACCESS__PRIVATE_SITES=true, for this command and for the gateways")
-    async with open_stores(settings, ["records"]) as stores:
-        await stores.api_keys.put_site(Site(name, title or name, hosts, private), now_micros())
+    async with open_stores(settings, ["records", "vectors"]) as stores:
+        await _change_site(stores, name, Site(name, title or name, hosts, private))
     print_result(
         f"The site {name} has {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}. Its search is at /sites/{name}.",
         {"name": name, "title": title or name, "hosts": list(hosts), "private": private},
         as_json,
+    )
+
+
+async def _change_site(stores: Stores, name: str, wanted: Site | None) -> None:
+    """Store a site, or remove it (None), and change who may find its pages.
+
+    The index may be away meanwhile, and the command is run again then. So the pages that leave a private site are
+    changed before it is stored: later nobody knows that they were its pages. The pages that come into one are changed
+    afterwards: once it is stored, nobody else finds them.
+    """
+    sites = await stores.api_keys.sites()
+    known = next((site for site in sites if site.name == name), None)
+    private = wanted.hosts if wanted and wanted.is_private else ()
+    left = [host for host in (known.hosts if known and known.is_private else ()) if host not in private]
+    sites = [*(site for site in sites if site.name != name), *([wanted] if wanted else [])]
+    if left:
+        await change_audiences(stores.vectors, left, sites)
+    if wanted:
+        await stores.api_keys.put_site(wanted, now_micros())
+    else:
+        await stores.api_keys.remove_site(name, now_micros())
+    if private:
+        await change_audiences(stores.vectors, private, sites)
+    if private or left:
+        _advise_replays([*private, *left])
+
+
+def _advise_replays(hosts: Iterable[str]) -> None:
+    """Say what pages need after a change of who may find them: it is part of their duplicates, links and words, too."""
+    out.advise(
+        "Who may find its pages holds at once. Pages that were crawled before keep their duplicates, links and words "
+        "until they are read again: "
+        + "; ".join(f"`riffle replay --from normalize --host {host}`" for host in hosts)
+        + ". `riffle up` and `riffle doctor` say so until then."
     )
 
 
@@ -229,6 +264,6 @@ async def remove_site(name: Annotated[str, typer.Argument(help="Name of the site
 
     Example:  riffle sites remove docs
     """
-    async with open_stores(load_settings(), ["records"]) as stores:
-        await stores.api_keys.remove_site(name, now_micros())
+    async with open_stores(load_settings(), ["records", "vectors"]) as stores:
+        await _change_site(stores, name, None)
     print_result(f"The site {name} is removed.", {"name": name}, as_json)

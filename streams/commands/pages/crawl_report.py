@@ -100,6 +100,7 @@ def _fields(end: CrawlEnd) -> dict[str, object]:
         "fetched_of_sitemaps": len(seen.listed & seen.fetched),
         "searchable": seen.searchable,
         "without_statements": len(seen.empty),
+        "searchable_in_part": [page._asdict() for page in seen.cut.values()],
         "unchanged": len(seen.unchanged),
         "sign_in_pages": len(seen.sign_ins),
         "under_way_before": len(seen.unread),
@@ -121,6 +122,8 @@ def _print_counts(end: CrawlEnd) -> None:
         _print(f"{len(unchanged):,} of the searchable pages have not changed since an earlier crawl.")
     if seen.empty:
         _print(f"{count_of(len(seen.empty), 'page')} without any statement: no search finds them.")
+    if sentence := seen.describe_cut():
+        _print(sentence)
     if seen.sign_ins:
         _print(
             f"{count_of(len(seen.sign_ins), 'page')} answered with a sign-in page: their last content stays. To read "

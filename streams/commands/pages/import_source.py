@@ -25,6 +25,7 @@ from streams.crawl.archives.common_crawl import is_list_of_paths
 from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.importer import import_html_dump, import_warc, import_wat, import_zim
+from streams.crawl.archives.regular_files import open_regular
 from streams.crawl.archives.sending import ImportReport, Sender, archive_name
 from streams.crawl.archives.unpacking import DamagedArchive, Unpacked
 from streams.crawl.archives.warc import FIRST_LINES, NotWarc, read_records
@@ -187,7 +188,7 @@ async def _common_crawl(
     if not hosts:
         raise UsageError("say whose pages are imported, such as --host www.sqlite.org")
     listed = await asyncio.to_thread(find_listed_files, indexes, warcs)
-    name = f"{archive_name(*indexes, *listed.indexes, *listed.archives)} {sorted(hosts)}"
+    name = f"{archive_name(*indexes, *(file.path for file in listed.files))} {sorted(hosts)}"
 
     async def read(_: Path, sender: Sender) -> ImportReport:
         dated = replace(sender, trust_dates=trust_dates)
@@ -271,7 +272,7 @@ def _is_item(text: str) -> bool:
 def _read_head(path: Path) -> bytes:
     """Return the first bytes of a file, unpacked if they are gzip, bzip2 or zstd. Raises UsageError."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             with suppress(DamagedArchive):
                 if (unpacked := Unpacked(file)).is_zstd:
                     return unpacked.read1(HEAD_BYTES)
@@ -289,7 +290,7 @@ def _read_head(path: Path) -> bytes:
 
 def _has_links(path: Path) -> bool:
     """Return whether the first records of an archive are JSON about other records, as in a WAT file."""
-    with path.open("rb") as file, suppress(NotWarc):
+    with open_regular(path) as file, suppress(NotWarc):
         for record in islice(read_records(file, HEAD_BYTES), LOOKED_RECORDS):
             if (record.block or b"").lstrip().startswith(b'{"Envelope"'):
                 return True

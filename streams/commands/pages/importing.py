@@ -96,6 +96,8 @@ async def import_archive(read: Import, path: Path, wait: bool, as_json: bool, na
     if wait and not as_json:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(f"Searchable: {seen.searchable}; not indexed: {removed}.")
+        if sentence := seen.describe_cut():
+            out.print(sentence, soft_wrap=True)
     if not finished:
         err.print(
             styled(
@@ -165,7 +167,10 @@ def report_as_fields(report: ImportReport, seen: Seen | None = None, finished: b
             for reason, count in report.skipped.most_common()
         ],
     }
-    watched = {"finished": finished, "searchable": seen.searchable, "set_aside": seen.reasons()} if seen else {}
+    if seen is None:
+        return fields
+    watched: dict[str, Any] = {"finished": finished, "searchable": seen.searchable, "set_aside": seen.reasons()}
+    watched["searchable_in_part"] = [page._asdict() for page in seen.cut.values()]
     return fields | watched
 
 

@@ -66,7 +66,7 @@ class LeftOutLinks:
                 document = decode_document(await stores.blobs.get(reference))
             except MissingBlob:
                 continue
-            row = await stores.frontier.url(identity)
+            row = await stores.frontier.url(host_of(document.url), identity)
             depth = row.depth if row else 0
             self._add(document, depth, asks_nofollow="nofollow" in record.normalized.directives)
 

@@ -49,7 +49,7 @@ async def page(
             return await print_document_of(stores, identity, url, as_json=as_json)
         if removed:
             return await print_removed_of(stores, identity, url, as_json=as_json)
-        record, history = await read_record_and_history(stores, identity)
+        record, history = await read_record_and_history(stores, identity, _known_url(url))
         robot = settings.crawl.robot_name
         left_out = await why_left_out(stores.frontier, stores.blobs, robot, _known_url(url), now_micros())
     if as_json:
@@ -127,7 +127,7 @@ async def print_document_of(stores: Any, identity: UUID, url: str, *, as_json: b
     normalized = record.normalized
     if not normalized.document_ref:
         refused = normalized.refused
-        status = status_of(await history_of(stores, identity))
+        status = status_of(await history_of(stores, identity, _known_url(url)))
         why = f"it was refused: {refused}" if refused else describe_status(status)
         return _print_missing(
             {"page_id": identity, "url": url, "document": None}, f"There is no document of {url}: {why}", as_json

@@ -9,6 +9,7 @@ import typer
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled
 from streams.credentials import client_context
 from streams.errors import StoreUnavailable, UsageError
+from streams.plain_http import plain_client
 from streams.settings import Settings
 
 CLIENT_TIMEOUT_SECONDS = 30.0
@@ -48,13 +49,9 @@ def ask_api(settings: Settings, path: str, parameters: dict[str, Any], address: 
     """Return the answer of a path of the gateway's API. Raises StoreUnavailable, UsageError."""
     address = address.rstrip("/") or settings.gateway.address
     try:
-        response = httpx2.get(
-            f"{address}{path}",
-            params=parameters,
-            timeout=CLIENT_TIMEOUT_SECONDS,
-            trust_env=False,
-            verify=address.startswith("https:") and client_context(settings.gateway_client),
-        )
+        verify = address.startswith("https:") and client_context(settings.gateway_client)
+        with plain_client(timeout=CLIENT_TIMEOUT_SECONDS, trust_env=False, verify=verify) as client:
+            response = client.get(f"{address}{path}", params=parameters)
     except httpx2.InvalidURL as error:
         raise UsageError(
             f"{address!r} is not the address of a gateway ({error}). Give one like http://127.0.0.1:8080"

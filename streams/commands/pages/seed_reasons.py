@@ -9,12 +9,12 @@ from schemas.ids import page_id
 from streams.clock import now_micros
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.scheduling.recrawl import SIGN_IN
+from streams.crawl.urls import host_of
 from streams.errors import MissingBlob
 from streams.ledger.descriptions import describe_status
 from streams.ledger.history import history_of
 from streams.ledger.status import FetchFailure, PageStatus, status_of
 from streams.render.needs import needs_rendering
-from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import FrontierUrl
@@ -47,9 +47,10 @@ async def explain_seeds(
 
 async def _reason(stores: Stores, seed: PageDiscovered, now: int, *, has_listed: bool) -> str:
     """Return why a seed gave nothing, or an empty string if it gave something, perhaps behind redirects."""
-    identity, visited = seed.page_id, [seed.url]
+    visited = [seed.url]
     for _ in range(MAX_HOPS):
-        row = await stores.frontier.url(identity)
+        url, identity = visited[-1], page_id(visited[-1])
+        row = await stores.frontier.url(host_of(url), identity)
         if row is None:
             return "The frontier has not seen it. Is a worker running? `riffle status`"
         if row.state == "queued":
@@ -61,12 +62,11 @@ async def _reason(stores: Stores, seed: PageDiscovered, now: int, *, has_listed:
             return f"Redirects to {visited[-1]}: {_SIGN_IN}"
         if row.verdict == SIGN_IN and row.outcome == "ok":
             return f"Its last content stays, but it answers with a page to sign in now: {_SIGN_IN}"
-        status = status_of(await history_of(stores, identity))
+        status = status_of(await history_of(stores, identity, url))
         if status.status == "redirected" and (target := status.redirect_to):
             if target in visited:
                 return _describe_circle(visited, target, row.detail)
             visited.append(target)
-            identity = page_id(target)
         elif status.status == "waiting":  # the ledger comes after the frontier
             return "" if row.outcome in ("ok", "not_modified", "redirect") else _failed(row)
         elif status.status == "indexed" and not status.statements:
@@ -87,7 +87,7 @@ def _describe_circle(visited: list[str], target: str, detail: str) -> str:
 
 
 async def _why_queued(stores: Stores, row: FrontierUrl, now: int) -> str:
-    found = await stores.frontier.host(bucket_of(row.host), row.host)
+    found = await stores.frontier.host(row.host)
     host = Host.from_row(found) if found else None
     next_at = host.next_at if host else 0
     again = f". It is asked again at {utc_from_micros(next_at):%Y-%m-%d %H:%M} UTC"

@@ -12,9 +12,11 @@ from streams.charset import decode
 from streams.crawl.sitemaps import ROBOTS_PATH
 from streams.crawl.urls import InvalidUrl, host_of, resolve, with_scheme
 from streams.errors import UsageError
+from streams.lines.bounded import read_whole
 
 MAX_FAULTS = 20
 """Maximum number of seeds that can't be crawled that are named."""
+MAX_SHOWN_CHARS = 200
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.DOTALL)
 _AROUND = " \t\r\n\f\v\ufeff\u200b\xa0"
 """Characters around a seed that are no part of it: white space, and what editors and web pages leave behind."""
@@ -26,7 +28,7 @@ def read_seeds(urls: Sequence[str], file: Path | None, origins: AllowedOrigins =
     What follows a `#` at the begin of a line or behind white space is a comment. Raises UsageError, which names all
     seeds that can't be crawled, each with the number of its line.
     """
-    lines = decode(file.read_bytes()).splitlines() if file else []
+    lines = decode(read_whole(file)).splitlines() if file else []
     listed = {n: seed for n, line in enumerate(lines, 1) if (seed := _COMMENT.sub("", line).strip(_AROUND))}
     faults = [_fault_of(url, origins) for url in urls]
     faults += [fault and f"line {n}: {fault}" for n, url in listed.items() for fault in (_fault_of(url, origins),)]
@@ -43,7 +45,7 @@ def _fault_of(url: str, origins: AllowedOrigins) -> str:
     try:
         with_scheme(url, origins)
     except InvalidUrl as error:
-        return f"{url!r} can't be crawled: {error}"
+        return f"{url[:MAX_SHOWN_CHARS]!r} can't be crawled: {error}"
     return ""
 
 

@@ -31,6 +31,7 @@ from streams.crawl.archives.file_importer import (
     write_stamps,
 )
 from streams.crawl.archives.readers import Limits, Placing
+from streams.crawl.archives.regular_files import GONE
 from streams.crawl.archives.sending import MAX_BODY_BYTES, ImportReport, Sender
 from streams.errors import UsageError
 from streams.runtime.producer import EventProducer
@@ -39,6 +40,8 @@ from streams.stores.opener import Stores, open_stores
 
 DEBOUNCE_MS = 1_000
 """Pause after a change until the folder is looked at (ms), so that a build is seen as a whole."""
+RETRY_SECONDS = 10.0
+"""Pause after a look that could not read a part of the folder (seconds)."""
 
 
 @command
@@ -71,7 +74,19 @@ async def watch(
     async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "watch") as producer:
         followed = Followed(settings, stores, producer, folder, **placing)
         async for _ in follow_changes(folder, once):
-            print_look(await followed.look(), as_json=as_json)
+            print_look(await look_until_read(followed, once), as_json=as_json)
+
+
+async def look_until_read(followed: "Followed", once: bool, pause: float = RETRY_SECONDS) -> "Look":
+    """Return the next look that reads all of the folder. Raises UsageError if there is no folder, or only one look."""
+    while True:
+        try:
+            return await followed.look()
+        except UsageError as error:
+            if once or (isinstance(cause := error.__cause__, OSError) and cause.errno in GONE):
+                raise
+            err.print(f"{error}. Nothing of the folder is changed in the index; it is tried again in {pause:.0f} s.")
+            await asyncio.sleep(pause)
 
 
 async def follow_changes(folder: Path, once: bool) -> AsyncGenerator[None]:
@@ -143,7 +158,7 @@ class Followed:
             held_back = HeldBack(self._stores, time.monotonic)
             blobs, crawl_id = self._stores.blobs, uuid4().hex[:12]
             sender = Sender(blobs, self._producer, limits=limits, crawl_id=crawl_id, is_held_back=held_back)
-            report = await import_files(self._folder, changed, sender)
+            report = await import_files(self._folder, {path: now[path] for path in changed}, sender)
         if removals := removals_of(changes.gone, twins, limits):
             await self._producer.send_ahead(removals)
         now |= dict.fromkeys(report.unread, UNREAD)

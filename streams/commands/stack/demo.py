@@ -22,7 +22,7 @@ from streams.search.ranking.fusion import first_pages, merge_lists
 from streams.search.searcher import STATEMENTS_PER_PAGE
 from streams.settings import Settings
 from streams.stores.opener import open_stores
-from streams.stores.protocols import VectorIndex
+from streams.stores.protocols import FOR_EVERYBODY, VectorIndex
 from streams.vectors.bm25 import query_vector
 
 TOP_STATEMENTS = 3
@@ -147,7 +147,9 @@ async def ask_until_whole(settings: Settings, question: str) -> dict[str, Any]:
 
 async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, str]]:
     """Return the statements of the first pages of a search only by BM25, with their pages, best page first."""
-    found = await index.candidates(dense=None, sparse=query_vector(question), limit=FIRST_STATEMENTS)
+    found = await index.candidates(
+        dense=None, sparse=query_vector(question), visible=FOR_EVERYBODY, limit=FIRST_STATEMENTS
+    )
     pages = first_pages(merge_lists(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
     return [(hit.payload.text, hit.payload.url) for page in pages for hit in page.hits]
 

@@ -1,5 +1,6 @@
 """`riffle up` and `riffle down`: start and stop the local stack."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from streams.commands.console import command, load_settings, local_home, out
+from streams.doctor.searchable_pages import advice_to_replay
 from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
 from streams.local.home import StackState, make_home, read_state, running_state
@@ -22,6 +24,8 @@ from streams.settings import GatewaySettings, stack_file
 
 STOP_SECONDS = 75.0
 """Time after which a supervisor that doesn't stop is killed (seconds). Its own graces add up to less."""
+LOOK_SECONDS = 5.0
+"""Maximum time of the look for pages of earlier versions (seconds)."""
 
 detached: list[subprocess.Popen[bytes]] = []
 """Supervisors that this process started. Python warns about a dropped Popen of a running process, so they are kept."""
@@ -65,6 +69,7 @@ def up(
     load_settings(home=home)  # what is wrong in them is said here, and not in the log of the supervisor
     report = start_detached(home, servers_only)
     _greet(report.settings)
+    _advise_to_replay(home)
     return 0
 
 
@@ -94,7 +99,15 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tl
         )
     out.print(f"The stack runs already (process {state.pid}, since {state.started}).")
     _greet(state.settings)
+    _advise_to_replay(local_home())
     return 0
+
+
+def _advise_to_replay(home: Path) -> None:
+    """Say which stage to replay, if searchable pages were made by an earlier version of it."""
+    outdated = asyncio.run(advice_to_replay(load_settings(home=home), LOOK_SECONDS))
+    if outdated:
+        out.advise(f"\n{outdated.says}. {outdated.advice}", soft_wrap=True)
 
 
 def _greet(settings: dict[str, dict[str, Any]]) -> None:

@@ -8,7 +8,6 @@ WARC file is looked for by its whole name below the folder, then by its last par
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 import orjson
@@ -19,11 +18,16 @@ from schemas.links import MoreLink
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, generation_of, read_warc
 from streams.crawl.archives.warc import NotWarc, read_records
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
+from streams.lines.bounded import Line
 
-MAX_LINE_CHARS = 20_000
-"""Maximum length of a line of an index (characters)."""
+MAX_LINE_BYTES = 20_000
+"""Maximum length of a line of an index (bytes)."""
 MAX_PATHS = 200_000
 """Maximum number of paths in a list. A crawl has some 90,000 WARC files."""
+MAX_PATH_BYTES = 300
+"""Maximum length of a path in a list (bytes). Common Crawl's have 140."""
+MAX_PLACE = 1 << 42
+"""Maximum place in a WARC file (bytes): 4 TB. Its usual size is 1 GB."""
 MAX_RECORD_BYTES = 32 * 1024 * 1024
 """Maximum length of a compressed record (bytes)."""
 MAX_WAT_BYTES = 16 * 1024 * 1024
@@ -52,10 +56,18 @@ def is_list_of_paths(first_line: str) -> bool:
     return line.endswith((".gz", ".warc", ".idx", ".yaml")) and not any(character in line for character in " {}")
 
 
-def read_paths(lines: Iterable[str]) -> Iterator[tuple[str, PathKind]]:
-    """Yield the paths of a list, each with what is imported from it. Indexes of the index, and links, are `other`."""
-    for line in islice(lines, MAX_PATHS):
-        path = line[:MAX_LINE_CHARS].strip()
+def read_paths(lines: Iterable[Line]) -> Iterator[tuple[str, PathKind]]:
+    """Yield the paths of a list, each with what is imported from it. Indexes of the index, and links, are `other`.
+
+    In place of a path that is too long stands the number of its line: there is no such file.
+    """
+    for number, line in lines:
+        if number > MAX_PATHS:
+            return
+        if line is None:
+            yield f"line {number}, which is too long", "pages"
+            continue
+        path = line.decode("utf-8", "replace").strip()
         name = path.rpartition("/")[2]
         if name.startswith("cdx-"):
             yield path, "index"
@@ -69,10 +81,17 @@ OpenWarc = Callable[[str], BinaryIO | None]
 """Opens the WARC file with this name, or returns None if it is not on this machine."""
 
 
-def read_index(lines: Iterable[str], hosts: frozenset[str]) -> Iterator[IndexLine]:
-    """Yield the lines of pages with status 200 of these hosts, or of all hosts. Other lines are ignored."""
-    for line in lines:
-        found = _parse_line(line[:MAX_LINE_CHARS])
+def read_index(lines: Iterable[Line], file: str, hosts: frozenset[str]) -> Iterator[IndexLine | Skipped]:
+    """Yield the lines of pages with status 200 of these hosts, or of all hosts, and those that can't be read.
+
+    Lines of other pages are left out. `file` is the name of the index.
+    """
+    for number, line in lines:
+        try:
+            found = _parse_line(line)
+        except (orjson.JSONDecodeError, KeyError, ValueError, TypeError):  # one bad line never ends an import
+            yield Skipped("no readable line of an index", f"{file}, line {number}")
+            continue
         if found is not None and (not hosts or _host(found.url) in hosts):
             yield found
 
@@ -84,30 +103,21 @@ def _host(url: str) -> str:
         return ""
 
 
-def _parse_line(line: str) -> IndexLine | None:
-    start = line.find("{")
-    if start < 0:
+def _parse_line(line: bytes | None) -> IndexLine | None:
+    """Return the place of a page; None for a blank line and for pages without status 200. Raises ValueError etc."""
+    if line is None:
+        raise ValueError("too long")
+    if not line.strip():
         return None
-    try:
-        fields = orjson.loads(line[start:])
-        if not isinstance(fields, dict) or str(fields.get("status")) != "200":
-            return None
-        return IndexLine(str(fields["url"]), str(fields["filename"]), int(fields["offset"]), int(fields["length"]))
-    except (orjson.JSONDecodeError, KeyError, ValueError, TypeError):
+    fields = orjson.loads(line[line.index(b"{") :])
+    if str(fields["status"]) != "200":
         return None
+    return IndexLine(str(fields["url"]), str(fields["filename"]), int(fields["offset"]), int(fields["length"]))
 
 
-def read_pages(
-    lines: Iterable[IndexLine], open_warc: OpenWarc, limits: Limits, skip: int = 0
-) -> Iterator[ArchivedPage | Skipped]:
-    """Yield the page of each line, or why there is none. The first `skip` lines were read by an earlier run."""
-    for number, line in enumerate(lines):
-        if number >= skip:
-            yield _read_page(line, open_warc, limits)
-
-
-def _read_page(line: IndexLine, open_warc: OpenWarc, limits: Limits) -> ArchivedPage | Skipped:
-    if not 0 < line.length <= MAX_RECORD_BYTES or line.offset < 0:
+def read_page(line: IndexLine, open_warc: OpenWarc, limits: Limits) -> ArchivedPage | Skipped:
+    """Return the page at a place, or why there is none."""
+    if not 0 < line.length <= MAX_RECORD_BYTES or not 0 <= line.offset <= MAX_PLACE:
         return Skipped("place in the WARC file is impossible", line.url)
     file = open_warc(line.file)
     if file is None:

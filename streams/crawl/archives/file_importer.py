@@ -7,24 +7,23 @@ its coming back.
 
 import asyncio
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path, PurePosixPath
-from stat import S_ISREG
 
 from streams.crawl.archives.folder_pages import HEAD_BYTES, LEFT_OUT, PAGE_SUFFIXES, why_no_page
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, page_of_file
+from streams.crawl.archives.regular_files import Stamp, files_below, open_below, stamp_of
 from streams.crawl.archives.sending import ImportReport, Sender
 from streams.crawl.scope import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.errors import UsageError
 
 UNREADABLE = "can't be read"
-"""Reason for which a file is skipped that another look may read."""
-Stamp = tuple[int, int]
-"""Time of the last change (nanoseconds since 1970 UTC), and size (bytes)."""
+CHANGING = "changes while it is read"
+READ_LATER = frozenset({UNREADABLE, CHANGING})
+"""Reasons for which a file is skipped that another look may read."""
 Stamps = Mapping[str, Stamp]
 """Stamp of each file by its path below the folder."""
 UNREAD: Stamp = (0, -1)
@@ -40,7 +39,7 @@ async def import_html(folder: Path, sender: Sender) -> ImportReport:
     Raises UsageError if there is no such folder or no page in it, and the errors of `blobs` and `emit`.
     """
     report = ImportReport(total=await asyncio.to_thread(lambda: sum(1 for _ in _files(folder))))
-    records = (_read_file(folder, file, sender.limits, looks=True) for file in _files(folder))
+    records = (_read_file(folder, parts, sender.limits, looks=True) for parts, _ in _files(folder))
     await sender.send_all(records, lambda: report.seen, report)
     if not report.imported:
         pages = sum(count for reason, count in report.skipped.items() if not reason.endswith(LEFT_OUT))
@@ -52,77 +51,63 @@ async def import_html(folder: Path, sender: Sender) -> ImportReport:
     return report
 
 
-async def import_files(folder: Path, files: Sequence[str], sender: Sender) -> ImportReport:
-    """Import these files of a followed folder, as of `limits.latest`. Raises the errors of `blobs` and `emit`."""
+async def import_files(folder: Path, files: Stamps, sender: Sender) -> ImportReport:
+    """Import these files of a followed folder, as of `limits.latest`. Raises the errors of `blobs` and `emit`.
+
+    A file that has another stamp than at the look is left to the next look.
+    """
     report = ImportReport(total=len(files))
 
-    def read(file: str) -> ArchivedPage | Skipped:
-        record = _read_file(folder, folder / file, sender.limits)
+    def read(file: str, stamp: Stamp) -> ArchivedPage | Skipped:
+        record = _read_file(folder, PurePosixPath(file).parts, sender.limits, stamp)
         if isinstance(record, ArchivedPage):
             return replace(record, generation=sender.limits.latest)
-        if record.reason == UNREADABLE:
+        if record.reason in READ_LATER:
             report.unread.append(file)
         return record
 
-    await sender.send_all(map(read, files), lambda: report.seen, report)
+    await sender.send_all(starmap(read, files.items()), lambda: report.seen, report)
     return report
 
 
-def stamp_files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return time of change and size of each file below the folder that can be read. Raises UsageError."""
-    stamps = {}
-    for file in _files(folder):
-        if file.suffix.lower() not in PAGE_SUFFIXES:
-            continue
-        try:
-            found = file.stat()
-        except FileNotFoundError:
-            continue
-        stamps[file.relative_to(folder).as_posix()] = (found.st_mtime_ns, found.st_size)
-    return stamps
+def stamp_files(folder: Path) -> dict[str, Stamp]:
+    """Return the stamp of each file below the folder that may be a page. Raises UsageError."""
+    files = ((PurePosixPath(*parts), stamp) for parts, stamp in _files(folder))
+    return {path.as_posix(): stamp for path, stamp in files if path.suffix.lower() in PAGE_SUFFIXES}
 
 
 def _first_reason(report: ImportReport) -> str:
     return "".join(f". {reason}: {example}" for reason, example in islice(report.examples.items(), 1))
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files below the folder, sorted in each folder, so that each import has the same order.
-
-    Symbolic links may lead to any file of this machine: they are not followed.
-    """
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder")
-    for parent, folders, names in os.walk(folder):
-        folders.sort()
-        yield from (Path(parent, name) for name in sorted(names) if _is_file(Path(parent, name)))
-
-
-def _is_file(path: Path) -> bool:
+def _files(folder: Path) -> Iterator[tuple[tuple[str, ...], Stamp]]:
+    """Yield path and stamp of the files below the folder, sorted in each folder, so that all imports have one order."""
     try:
-        return S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
-
-
-def _read_file(folder: Path, file: Path, limits: Limits, *, looks: bool = False) -> ArchivedPage | Skipped:
-    """Read the page of a file. `looks`: its first bytes say whether it is one, and what its address is."""
-    parts = file.relative_to(folder).parts
-    try:
-        # By now the name may lead to something else: a link, or a pipe that nobody writes to.
-        with open(file, "rb", opener=_open_file) as opened:
-            head = opened.read(HEAD_BYTES)
-            if looks and (reason := why_no_page(file.name, head)):
-                return Skipped(reason, "/".join(parts))
-            body = head + opened.read(max(limits.max_body_bytes + 1 - len(head), 0))
-            modified_at = os.fstat(opened.fileno()).st_mtime_ns // 1_000
+        yield from files_below(folder)
     except OSError as error:
-        return Skipped(UNREADABLE, f"{file}: {error.strerror}")
-    return page_of_file(parts, modified_at, body, limits, believes_comments=looks)
+        raise UsageError(f"{error.filename} is not a folder that can be read ({error.strerror})") from error
 
 
-def _open_file(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+def _read_file(
+    folder: Path, parts: tuple[str, ...], limits: Limits, stamp: Stamp | None = None, *, looks: bool = False
+) -> ArchivedPage | Skipped:
+    """Read the page of a file. `looks`: its first bytes say whether it is one, and what its address is.
+
+    `stamp`: what the file had when it was looked at. Half of a file that is being written is no page.
+    """
+    path = "/".join(parts)
+    try:
+        with open_below(folder, parts) as opened:
+            stamp = stamp or stamp_of(opened)
+            head = opened.read(HEAD_BYTES)
+            if looks and (reason := why_no_page(parts[-1], head)):
+                return Skipped(reason, path)
+            body = head + opened.read(max(limits.max_body_bytes + 1 - len(head), 0))
+            if stamp_of(opened) != stamp:
+                return Skipped(CHANGING, path)
+    except OSError as error:
+        return Skipped(UNREADABLE, f"{folder / path}: {error.strerror}")
+    return page_of_file(parts, stamp[0] // 1_000, body, limits, believes_comments=looks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import BinaryIO
 from schemas import LinkFound
 from streams.crawl.archives.common_crawl import read_wat
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, read_warc
+from streams.crawl.archives.regular_files import open_regular
 from streams.crawl.archives.sending import ImportReport, Sender
 from streams.crawl.archives.wacz import MAGIC, NotWacz, warcs_of
 from streams.crawl.archives.warc import NotWarc
@@ -76,8 +77,9 @@ async def import_html_dump(path: Path, sender: Sender) -> ImportReport:
 
 
 def open_archive(path: Path) -> BinaryIO:
+    """Open a file that an operator named. Raises UsageError, also if it is no regular file."""
     try:
-        return path.open("rb")
+        return open_regular(path)
     except OSError as error:
         raise UsageError(f"{path} can't be read: {error.strerror or error}") from error
 

@@ -14,6 +14,7 @@ from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, genera
 from streams.crawl.archives.rights import with_rights
 from streams.crawl.archives.unpacking import DamagedArchive, Unpacked
 from streams.crawl.urls import host_of
+from streams.lines.bounded import BLOCK_BYTES, cut_lines
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Maximum length of a line (bytes). As JSON that is made to be large it takes 20 times as much memory."""
@@ -108,24 +109,16 @@ def _pass_over(source: _Input, size: int) -> None:
 
 def _split(source: _Input, size: int | None) -> Iterator[bytes | Skipped]:
     """Yield the lines of the next `size` bytes, or of all bytes up to the end."""
-    rest, is_too_long = bytearray(), False
-    while size is None or size > 0:
-        piece = source.read(1 << 16 if size is None else min(size, 1 << 16))
-        if not piece:
-            break
-        size = None if size is None else size - len(piece)
-        *whole, last = piece.split(b"\n")
-        for part in whole:
-            line = bytes(rest + part)
-            rest.clear()
-            if not is_too_long and line.strip():
-                yield line
-            is_too_long = False
-        if not is_too_long:
-            rest += last
-        if len(rest) > MAX_LINE_BYTES:
+    for _, line in cut_lines(_blocks(source, size), MAX_LINE_BYTES):
+        if line is None:
             yield Skipped("too large", f"a line of more than {MAX_LINE_BYTES:,} bytes")
-            rest.clear()
-            is_too_long = True
-    if rest.strip():
-        yield bytes(rest)
+        elif line.strip():
+            yield line
+
+
+def _blocks(source: _Input, size: int | None) -> Iterator[bytes]:
+    while size is None or size > 0:
+        if not (piece := source.read(BLOCK_BYTES if size is None else min(size, BLOCK_BYTES))):
+            return
+        size = None if size is None else size - len(piece)
+        yield piece

@@ -20,8 +20,9 @@ from schemas.crawl import Outcome
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import page_id
 from streams.clock import now_micros
+from streams.crawl.audiences import EVERYBODY, Audiences
 from streams.crawl.content_signals import is_expired, with_signals_of_host
-from streams.crawl.domains import is_below, may_be_one_owner
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.http import Answer
 from streams.crawl.fetch.outcomes import Verdict
@@ -34,9 +35,9 @@ from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
+from streams.stores.blobs import PartWriter, have_same_content
 from streams.stores.opener import Stores
 from streams.stores.page_record import Fetched, Moved, PageRecord
-from streams.stores.protocols import private_hosts
 from streams.stores.removals import is_held_back, was_erased
 
 log = structlog.get_logger(__name__)
@@ -55,6 +56,9 @@ NEW_STATES: frozenset[Outcome] = frozenset({"ok", "redirect", "gone"})
 WISHES = ("content-signal", "content-usage", "tdm-reservation", "x-robots-tag")
 """The headers with wishes of the publisher."""
 
+RARE_MICROS = 86_400 * 1_000_000
+"""Minimum time since the last visit of a page whose contents are stored with its record (microseconds). A sweep deletes
+what is no longer referred to after some 38 days: at most 115 rows, 3 a visit."""
 MAX_WAIT_SECONDS = 0.5
 """Maximum time that a request waits for its turn here (seconds). A longer wait would hold a slot of the stage."""
 
@@ -81,7 +85,8 @@ class FetchAgent(Agent):
         self._shares = shares
         self._pace = SharedPace(stores.pace_holds, str(uuid4()), time.monotonic)
         self._load = HostLoad()
-        self._sign_ins, self._has_private_sites = SignIns(settings.sign_ins_file), has_private_sites
+        self._sign_ins = SignIns(settings.sign_ins_file)
+        self._audiences = Audiences(stores.api_keys, has_private_sites, time.monotonic)
         self._starting = asyncio.Lock()
         self._thread: FetchThread | None = None
 
@@ -121,7 +126,7 @@ class FetchAgent(Agent):
             fields = {"outcome": "timeout", "lease_expired": True, "error": "the lease expired before the fetch"}
             return [_answer_without_request(scheduled, self._now(), fields)]
         sign_in = self._sign_ins.of(scheduled.url)
-        if sign_in and not (sign_in.is_public or await self._is_private(scheduled.host)):
+        if sign_in and not sign_in.is_public and await self._audiences.of(scheduled.url) == EVERYBODY:
             return [_event(scheduled, Answer(NOT_PRIVATE), None, scheduled.generation or self._now())]
         thread = await self._started()
         if postponed := await self._wait_for_turn(scheduled, thread):
@@ -129,38 +134,31 @@ class FetchAgent(Agent):
             fields = {"outcome": "rate_limited", "postponed_seconds": round(postponed, 3), "error": error}
             return [_answer_without_request(scheduled, self._now(), fields)]
         answer = await self._get(_with_valid_conditions(scheduled, known), thread, sign_in.headers if sign_in else None)
-        body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
-        exchange_ref = await self._keep_exchange(answer)
-        fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
+        generation = scheduled.generation or self._now()
+        with_record = _is_rare(scheduled, known, generation)
+        writer = PartWriter(self._stores.blobs, self._stores.pages, scheduled.page_id, with_record=with_record)
+        body_ref = None if answer.body is None else await writer.add(answer.body, known.fetched.body_ref)
+        exchange_ref = await _keep_exchange(answer, writer)
+        fetched = _event(scheduled, answer, body_ref, generation, exchange_ref)
         is_redirect, former_ref = fetched.outcome == "redirect", known.fetched.body_ref
+        is_other = former_ref is not None and not have_same_content(former_ref, body_ref)
         if fetched.purpose == "page" and (
             fetched.outcome not in NEW_STATES or (is_redirect and is_away(fetched, known))
         ):
             fetched = _read_again(with_last_content(fetched, known.fetched), known, scheduled.not_found_ref)
-        elif fetched.purpose == "page" and fetched.outcome == "ok" and former_ref not in (None, fetched.body_ref):
+        elif fetched.purpose == "page" and fetched.outcome == "ok" and is_other:
             fetched = fetched.model_copy(update={"last_content": last_content_of(known)})
-        await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
+        await writer.put(Fetched.of_event(fetched), at)
         if fetched.redirect_to and _is_move(fetched):
             part = Moved(url=fetched.redirect_to, generation=fetched.generation, source=fetched.url)
             await self._stores.pages.put(page_id(fetched.redirect_to), part, at)
         return [fetched]
-
-    async def _keep_exchange(self, answer: Answer) -> str | None:
-        """Store the exchange, for `riffle export warc`. Returns its reference."""
-        if answer.exchange is None or answer.body is None:
-            return None
-        return await self._stores.blobs.put(encode_exchange(answer.exchange))
 
     async def _started(self) -> FetchThread:
         async with self._starting:
             if self._thread is None or self._thread.has_ended:
                 self._thread = await FetchThread.start(self._settings)
             return self._thread
-
-    async def _is_private(self, host: str) -> bool:
-        """Return whether a private site has the host, so that only keys of the site find its pages."""
-        sites = await self._stores.api_keys.sites() if self._has_private_sites else []
-        return is_below(host.partition(":")[0], private_hosts(sites))
 
     async def _get(self, scheduled: PageScheduled, thread: FetchThread, sign_in: Mapping[str, str] | None) -> Answer:
         with self._load.request(scheduled.host):
@@ -183,6 +181,21 @@ class FetchAgent(Agent):
         if not (self._settings.delay_seconds or delay):
             return []
         return windows_of(host, await thread.addresses(scheduled.url), self._settings, delay)
+
+
+async def _keep_exchange(answer: Answer, writer: PartWriter) -> str | None:
+    """Store the exchange, for `riffle export warc`. Returns its reference."""
+    if answer.exchange is None or answer.body is None:
+        return None
+    return await writer.add(encode_exchange(answer.exchange))
+
+
+def _is_rare(scheduled: PageScheduled, known: PageRecord, generation: int) -> bool:
+    """Return whether the partition of a page stays small if all its contents are in it, until a sweep deletes them.
+
+    Files of hosts, such as robots.txt, are equal on many hosts, and stored once.
+    """
+    return scheduled.purpose == "page" and generation - known.fetched.generation >= RARE_MICROS
 
 
 def _answer_without_request(scheduled: PageScheduled, now: int, fields: dict[str, Any]) -> PageFetched:
@@ -217,10 +230,19 @@ def _event(
 
 
 def _with_valid_conditions(scheduled: PageScheduled, known: PageRecord) -> PageScheduled:
-    """Return the URL without validators if its content has left the stores: a 304 would bring nothing back."""
-    if known.fetched.body_ref and not was_erased(known, known.fetched.generation):
-        return scheduled
-    return scheduled.model_copy(update={"etag": None, "last_modified": None})
+    """Return the URL with the validators of the content that is stored: a 304 is joined with that.
+
+    If the content has left the stores, a 304 would bring nothing back. And the lease of an earlier answer may have
+    ended before the frontier read it: then the frontier still has the validators of the content before.
+    """
+    is_stored = known.fetched.body_ref and not was_erased(known, known.fetched.generation)
+    headers = known.fetched.headers if is_stored else {}
+    kept = {
+        name: value
+        for name, header in (("etag", "etag"), ("last_modified", "last-modified"))
+        if (value := getattr(scheduled, name)) == headers.get(header)
+    }
+    return scheduled.model_copy(update={"etag": None, "last_modified": None, **kept})
 
 
 def _is_move(fetched: PageFetched) -> bool:

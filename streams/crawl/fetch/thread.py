@@ -31,6 +31,7 @@ from streams.crawl.fetch.http import (
     open_session,
 )
 from streams.errors import ThreadEnded
+from streams.grouped_calls import is_cancelled
 from streams.settings import CrawlSettings
 
 T = TypeVar("T")
@@ -108,11 +109,10 @@ class FetchThread:
         call.add_done_callback(self._calls.discard)
         if self._end:  # just now: nobody else cancels this call
             call.cancel()
-        task = asyncio.current_task()
         try:
             return await asyncio.wrap_future(call)
-        except asyncio.CancelledError:
-            if task and task.cancelling():
+        except asyncio.CancelledError as error:
+            if is_cancelled(error):
                 raise
             # The caller was not cancelled: so the end of the thread cancelled the call.
             raise ThreadEnded("the thread that makes the requests ended during the request") from None

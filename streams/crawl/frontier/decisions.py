@@ -12,7 +12,6 @@ from streams.allowed_origins import is_public
 from streams.crawl.domains import are_twins, has_public_suffix
 from streams.crawl.frontier.hosts.host_state import CrawlShare, Host, Lease
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy
-from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.purposes import LeasePurpose
 from streams.crawl.robots import robots_access
 from streams.crawl.scope import CrawlScope, belongs
@@ -57,17 +56,21 @@ def reason_to_skip(
     now: int,
     limit: int | None = None,
     queued: int = 0,
+    *,
+    finder: str,
 ) -> str | None:
     """Return why a discovered URL is not queued, or None if it may be. The usual reason is `seen`.
 
     `share` is the crawl's share of the URL's host, `limit` its budget there (None: by crawl and setting), `queued` the
-    number of entries in the host's queue.
+    number of entries in the host's queue, `finder` who led to the URL (`ordering.finder_of`).
     """
-    if known and not (event.force or _may_return(known, event, now) or _is_promoted(known, event)):
+    if known and not (event.force or _may_return(known, event, now) or _is_promoted(known, finder)):
         return "seen"
     is_page = event.purpose == "page"
     if is_page and (reason := reason_not_to_crawl(event.url, policy.origins)):
         return reason
+    if event.why != "seed" and policy.origins.names_origin_of(event.url) and not _may_lead_inside(event, policy):
+        return "an origin of the operator's own, to which only seeds and its own pages lead"
     is_known_place = is_seed(event) or share.seeded or not is_public(event.url)
     if not (is_known_place or has_public_suffix(event.host)):
         return f"host: .{event.host.rpartition('.')[2]} is no public suffix"
@@ -87,6 +90,15 @@ def reason_to_skip(
     return None
 
 
+def _may_lead_inside(event: PageDiscovered, policy: Policy) -> bool:
+    """Return whether the page that leads to a URL is of an origin that the operator named itself.
+
+    No public page leads a crawl into a network that the operator opened for it, as no browser lets it there (Private
+    Network Access, WICG): a link, redirect, canonical link, sitemap or feed may name any path and query.
+    """
+    return event.referrer is not None and policy.origins.names_origin_of(event.referrer)
+
+
 def _may_return(known: FrontierUrl, event: PageDiscovered, now: int) -> bool:
     """Return whether a done URL may be queued again: by another crawl, or some time after its host did not answer."""
     if event.purpose == "sitemap":
@@ -97,9 +109,9 @@ def _may_return(known: FrontierUrl, event: PageDiscovered, now: int) -> bool:
     return known.crawl_id != event.crawl_id or (rested and is_unanswered(known))
 
 
-def _is_promoted(known: FrontierUrl, event: PageDiscovered) -> bool:
+def _is_promoted(known: FrontierUrl, finder: str) -> bool:
     """Return whether the site itself leads to a URL that waits, or was refused, as a stranger's."""
-    return may_be_promoted(known) and not finder_of(event)
+    return may_be_promoted(known) and not finder
 
 
 def may_be_promoted(known: FrontierUrl) -> bool:
@@ -113,8 +125,10 @@ def is_unanswered(url: FrontierUrl) -> bool:
     return url.state == "done" and url.outcome in _NO_ANSWER
 
 
-def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, position: int, now: int) -> FrontierUrl:
-    """Return the URL as it is queued. Answers of earlier fetches are kept."""
+def queue_url(
+    event: PageDiscovered, known: FrontierUrl | None, cause: str, position: int, now: int, *, finder: str = ""
+) -> FrontierUrl:
+    """Return the URL as it is queued. Answers of earlier fetches are kept. `finder`: who led to it, if no owner did."""
     base = known or _new_url(event, now)
     return replace(
         base,
@@ -128,7 +142,7 @@ def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, posi
         purpose=event.purpose,
         outcome="",
         detail="",
-        stranger=finder_of(event),
+        stranger=finder,
         revisit=False,
         next_visit=0,
         hinted_at=max((base.hinted_at, *event.modified[:1])),

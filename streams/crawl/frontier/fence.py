@@ -27,9 +27,6 @@ class _Claim:
     epoch: int
     claimed_at: int
     checked_at: int
-    asked_at: int = 0
-    answer: asyncio.Task[None] | None = None
-    """The last check, begun at `asked_at`."""
 
 
 class Fence:
@@ -40,11 +37,14 @@ class Fence:
         self._worker = worker
         self._now = now
         self._claims: dict[int, _Claim] = {}
+        self._asked_at = 0
+        self._owners: asyncio.Task[dict[int, PartitionOwner]] | None = None
+        """The last check, begun at `_asked_at`."""
 
     async def claim(self, partition: int) -> None:
         """Become the owner of a partition."""
         now = self._now()
-        former = await self._store.owner(partition)
+        former = (await self._store.owners()).get(partition)
         epoch = max(now, former.epoch + 1) if former else now
         await self._store.put_owner(PartitionOwner(partition, self._worker, epoch))
         self._claims[partition] = _Claim(epoch, now, now)
@@ -68,15 +68,13 @@ class Fence:
             raise LostPartition(f"partition {partition} of the frontier is not claimed by this worker")
         if 0 <= now - claim.checked_at < CHECK_MICROS:
             return
-        # One check for all that need it at the same time.
-        if claim.answer is None or claim.answer.done() or not 0 <= now - claim.asked_at < CHECK_MICROS:
-            claim.asked_at = now
-            claim.answer = asyncio.create_task(self._check(partition, claim, now))
-            claim.answer.add_done_callback(read_failure)
-        await asyncio.shield(claim.answer)
-
-    async def _check(self, partition: int, claim: _Claim, now: int) -> None:
-        owner = await self._store.owner(partition)
+        # One check of all partitions, for all that need it at the same time.
+        if self._owners is None or self._owners.done() or not 0 <= now - self._asked_at < CHECK_MICROS:
+            self._asked_at = now
+            self._owners = asyncio.create_task(self._store.owners())
+            self._owners.add_done_callback(read_failure)
+        asked_at = self._asked_at
+        owner = (await asyncio.shield(self._owners)).get(partition)
         if owner is None or (owner.worker, owner.epoch) != (self._worker, claim.epoch):
             raise LostPartition(f"partition {partition} of the frontier has another owner")
-        claim.checked_at = now
+        claim.checked_at = max(claim.checked_at, asked_at)

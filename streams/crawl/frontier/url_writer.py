@@ -3,7 +3,6 @@
 They are put among the unwritten rows of the host. `Hosts.write`, or the end of the event, writes them.
 """
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
@@ -33,8 +32,9 @@ class UrlWriter:
         persist: bool = False,
         refused: Mapping[str, Sequence[UUID]] = NONE_REFUSED,
     ) -> None:
-        """Write URLs of a host, their queue entries, their crawls' marks, and the host if necessary or if `persist`.
+        """Write URLs of a host, their queue entries, their crawls' marks, and the host if necessary.
 
+        `persist`: the host is written at once.
         `refused`: pages by crawl without a row, which robots.txt disallows.
         """
         await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
@@ -45,9 +45,10 @@ class UrlWriter:
         self.write_settled(urls, live, refused)
         if entries:
             live.rows.put_entries(entries)
-            persist = persist or not self._hosts.covers(live, entries[0].position)
+            if not self._hosts.covers(live, entries[0].position):
+                live.rows.put_host()
         if persist:
-            live.rows.put_host()
+            live.rows.put_host(at_once=True)
 
     def _waiting(self, urls: Sequence[FrontierUrl], live: LiveHost) -> Iterator[QueueEntry]:
         """Yield the queue entries of URLs that wait for a fetch, and that the cursor has not passed."""
@@ -66,10 +67,10 @@ class UrlWriter:
         self.mark(urls, live, refused)
 
     async def requeue(self, url: FrontierUrl, live: LiveHost) -> None:
-        """Write a URL after the end of its lease. The entry comes first: a crash after only the URL would lose it."""
+        """Write a URL after the end of its lease."""
         entry = QueueEntry(url.position, url.page_id)
         if url.state == "queued":
-            await self._store.push(live.name, [entry], url.at)
+            live.rows.put_entries([entry])
             live.count_queued(1)
         self.write_settled([url], live)
         await self._hosts.write(live)
@@ -84,8 +85,8 @@ class UrlWriter:
         await self._hosts.write(live)
         marked, after = 0, live.host.cursor
         while marked < MAX_MARKED and (entries := await self._store.queued(live.name, after, HEAD_ENTRIES)):
-            urls = await asyncio.gather(*(self._store.url(entry.page_id) for entry in entries))
-            self.mark([url for url in urls if url and url.state == "queued"], live)
+            urls = await self._hosts.urls(live, [entry.page_id for entry in entries])
+            self.mark([url for url in urls.values() if url and url.state == "queued"], live)
             marked, after = marked + len(entries), entries[-1]
         await self._hosts.write(live)
 

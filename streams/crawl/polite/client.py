@@ -26,7 +26,7 @@ from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, OwnOrigin, is_public, origin_of
 from streams.clock import now_micros
 from streams.crawl.content_signals import format_signals, with_signals_of_host
-from streams.crawl.domains import may_be_one_owner
+from streams.crawl.domains import may_be_one_owner, surely_one_owner
 from streams.crawl.fetch.http import (
     Answer,
     addresses_of,
@@ -77,8 +77,8 @@ class Asking:
         return not self.for_page
 
     def is_stranger(self, host: str) -> bool:
-        """Return whether a page of another domain asks."""
-        return bool(self.for_page) and not may_be_one_owner(host, host_of(self.for_page))
+        """Return whether a page that is not surely of the host's owner asks."""
+        return bool(self.for_page) and not surely_one_owner(host, host_of(self.for_page))
 
 
 class PoliteClient:

@@ -19,7 +19,6 @@ from streams.crawl.rights import Rights, parse_rights
 from streams.crawl.robots import ROBOTS_TTL_SECONDS, Rules, parse
 from streams.errors import MissingBlob
 from streams.settings import CrawlSettings
-from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostOrder
 
@@ -106,7 +105,7 @@ class KnownHosts:
 
     async def _read_row(self, known: KnownHost) -> None:
         """Take what the frontier knows, if that is newer than what is known here. Raises NotAsked."""
-        row = await self._stores.frontier.host(bucket_of(known.name), known.name)
+        row = await self._stores.frontier.host(known.name)
         if row is None:
             return
         host, now = Host.from_row(row), self._now()

@@ -19,11 +19,13 @@ from typing import Literal, get_args
 
 from starlette.requests import Request
 
-from streams.crawl.domains import is_below, is_page_below
+from streams.crawl.audiences import EVERYBODY, audience_of
+from streams.crawl.domains import is_below
 from streams.errors import invalid_parameter
 from streams.search.query_language.matching import ascii_host
 from streams.search.request import Parameters
-from streams.stores.protocols import ApiKey, Site, private_hosts
+from streams.seen.stores import shows
+from streams.stores.protocols import ApiKey, Site, Visible, private_hosts
 
 MAX_HOPS = 20
 """Maximum number of addresses that are read of `X-Forwarded-For`."""
@@ -35,45 +37,32 @@ _MAPPED_BITS = 96
 """Length of the prefix of IPv4 addresses that are written as IPv6 ones (`::ffff:0:0/96`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """The domains of the pages that a client may see."""
-
-    only: tuple[str, ...] = ()
-    """Only these domains and their subdomains. Empty: all."""
-    private: tuple[str, ...] = ()
-    """Not these domains, nor their subdomains."""
-
-    def shows(self, url: str) -> bool:
-        """Return True if the client may see a page with this URL."""
-        return (not self.only or is_page_below(url, self.only)) and not is_page_below(url, self.private)
-
-    def limit(self, given: Parameters) -> Parameters:
-        """Return the parameters of a search that finds only these pages. Raises InvalidQuery for a foreign domain."""
-        given = replace(given, private=self.private)
-        if not self.only:
-            return given
-        wanted = [ascii_host(domain.strip().removeprefix("*.")) or domain for domain in given.include]
-        if foreign := [domain for domain in wanted if not is_below(domain, self.only)]:
-            detail = f"{foreign[0]} is not a domain of this site."
-            raise invalid_parameter("include", detail, f"Its domains are {', '.join(self.only)}.")
-        return replace(given, include=tuple(wanted) or self.only)
+def limit(given: Parameters, visible: Visible) -> Parameters:
+    """Return the parameters of a search that names no other domains than a client sees. Raises InvalidQuery."""
+    if not visible.only:
+        return given
+    wanted = [ascii_host(domain.strip().removeprefix("*.")) or domain for domain in given.include]
+    if foreign := [domain for domain in wanted if not is_below(domain, visible.only)]:
+        detail = f"{foreign[0]} is not a domain of this site."
+        raise invalid_parameter("include", detail, f"Its domains are {', '.join(visible.only)}.")
+    return replace(given, include=tuple(wanted) or visible.only)
 
 
-SEES_ALL = Sight()
-
-
-def sight_of(site: Site | None, sites: Mapping[str, Site]) -> Sight:
+def visible_to(site: Site | None, sites: Mapping[str, Site]) -> Visible:
     """Return what a client of this site may see, or a client of none.
 
     A private site below a host of this site stays private: `intern.example.org` to clients of a site `example.org`. A
     host that this site names itself, or that is below one that it names, is its own.
     """
     if site is None:
-        return Sight(private=private_hosts(sites.values()))
+        return Visible((), private_hosts(sites.values()))
     others = private_hosts(other for other in sites.values() if other.name != site.name)
-    foreign = (host for host in others if not any(is_below(own, [host]) for own in site.hosts))
-    return Sight(only=site.hosts, private=tuple(foreign))
+    foreign = tuple(host for host in others if not any(is_below(own, [host]) for own in site.hosts))
+    visible = Visible((), foreign, only=site.hosts)
+    domains = (*site.hosts, *private_hosts(sites.values()))
+    addresses = (address for address in (f"https://{domain}/" for domain in domains) if shows(visible, address))
+    audiences = {audience_of(address, sites.values()) for address in addresses} - {EVERYBODY}
+    return replace(visible, audiences=tuple(sorted(audiences)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +71,9 @@ class Client:
 
     id: str
     """The key's id, or the hash of the address."""
-    key: ApiKey | None = None
-    sight: Sight = SEES_ALL
+    visible: Visible
     """The pages that the client may see."""
+    key: ApiKey | None = None
 
 
 def given_key(request: Request) -> str:

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+import structlog
 from fastapi import Request, Security
 from fastapi.security import HTTPBearer
 
@@ -21,20 +22,19 @@ from streams.gateway.access.clients import (
     Client,
     GivenKey,
     Scope,
-    Sight,
     fault_of,
     given_key,
     hash_person,
     person_of,
     read_key,
-    sight_of,
+    visible_to,
 )
 from streams.gateway.access.limiter import Limiter
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import derive_keys
 from streams.gateway.http.middleware import MORE_HEADERS
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable
-from streams.stores.protocols import ApiKey, Site
+from streams.stores.protocols import EVERYTHING, ApiKey, Site, Visible
 
 KEY_SECONDS = 30.0
 """Time for which a key that was read is used: a revoked key is refused after this time at the latest (seconds)."""
@@ -42,6 +42,10 @@ MAX_KEYS = 10_000
 READ_SECONDS = 1.0
 """Maximum time to read a key (seconds)."""
 BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="A key of the API: `Authorization: Bearer KEY`.")
+
+
+reads = structlog.get_logger("riffle.private_reads")
+"""The log of who reads the pages of private sites: the site, the id of the key, and the path of the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,9 @@ class Charge:
         self._limiter.spend(self.client.id, cost - 1)
 
     @property
-    def sight(self) -> Sight:
+    def visible(self) -> Visible:
         """The pages that the client may see."""
-        return self.client.sight
+        return self.client.visible
 
     def allows(self, scope: Scope) -> bool:
         return self.client.key is None or scope in self.client.key.scopes
@@ -93,6 +97,8 @@ class Guard:
             why = "The request has no key, and this gateway answers nobody without one."
             hint = "Send `Authorization: Bearer KEY`. The operator makes keys with `riffle keys add`."
             raise ProblemError(Problem("key-needed", why, hint, headers={"WWW-Authenticate": 'Bearer realm="riffle"'}))
+        if client.key and client.visible.audiences:
+            reads.info("a private site is read", site=client.key.site, key=client.key.id, path=request.url.path)
         charge = Charge(client, self.limiter)
         if not charge.allows(scope):
             hint = f"Use a key with this scope: `riffle keys add NAME --scope {scope}`."
@@ -106,7 +112,7 @@ class Guard:
 
     async def charge_person(self, request: Request) -> Charge:
         """Return the charge of a request for a page that people read. Raises ProblemError: no budget."""
-        client = Client(self._address(request), sight=await self.sight_of_people())
+        client = Client(self._address(request), visible=await self.visible_to_people())
         if self._anonymous.is_limited:
             verdict = await self.limiter.admit(client.id, self._anonymous)
             if not verdict.allowed:
@@ -118,7 +124,7 @@ class Guard:
         """Return the client. Raises ProblemError if it sends a key that is refused, or that can't be read now."""
         text = given_key(request)
         if not text:
-            return Client(self._address(request), sight=await self.sight_of_people())
+            return Client(self._address(request), visible=await self.visible_to_people())
         given = read_key(text)
         if given is None:
             raise ProblemError(_refused_key("It does not have the form of a key: `rfl_`, an id, `_`, and a secret."))
@@ -126,11 +132,11 @@ class Guard:
         if fault := fault_of(given, stored, int(self._context.clock().timestamp() * 1e6)):
             raise ProblemError(_refused_key(fault))
         assert stored is not None
-        return Client(f"k{stored.id}", stored, await self._sight_of(stored))
+        return Client(f"k{stored.id}", await self._visible_to(stored), stored)
 
-    async def sight_of_people(self) -> Sight:
+    async def visible_to_people(self) -> Visible:
         """Return what people see who search without a key: all but the pages of private sites."""
-        return sight_of(None, await self.sites()) if self._settings.private_sites else Sight()
+        return visible_to(None, await self.sites()) if self._settings.private_sites else EVERYTHING
 
     def allowance_of(self, client: Client) -> Allowance:
         if client.key is None:
@@ -168,13 +174,13 @@ class Guard:
         person = person_of(request, self._settings.trusted_proxies)
         return hash_person(person, int(self._now() // 86_400), self._secret)
 
-    async def _sight_of(self, key: ApiKey) -> Sight:
+    async def _visible_to(self, key: ApiKey) -> Visible:
         if not key.site:
-            return await self.sight_of_people()
+            return await self.visible_to_people()
         sites = await self.sites()
         if key.site not in sites:
             raise ProblemError(_refused_key("The site of the key was removed."))
-        return sight_of(sites[key.site], sites)
+        return visible_to(sites[key.site], sites)
 
     async def _read_key(self, given: GivenKey) -> ApiKey | None:
         """Return what is stored of a key. While the store is down, keys that were used before are used on."""

@@ -7,13 +7,14 @@ engine that refuses everybody because of its counters would be worse than one th
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 from uuid import uuid4
 
 import structlog
 
 from streams.caches import RecentCache
 from streams.gateway.access.bucket import Allowance, Bucket, Verdict, put_spending, spending_of_day
-from streams.stores.opener import Stores
+from streams.stores.protocols import Notes
 
 SYNC_SECONDS = 1.0
 """Time between two exchanges of rows with the other gateways, for each client that asks (seconds)."""
@@ -37,12 +38,19 @@ class _Client:
         self.sync: asyncio.Task[None] | None = None
 
 
+class HasNotes(Protocol):
+    """Stores with notes. The store of notes may be exchanged while the gateway runs."""
+
+    @property
+    def notes(self) -> Notes: ...
+
+
 class Limiter:
     """The buckets of one gateway process."""
 
     def __init__(
         self,
-        stores: Stores,
+        stores: HasNotes,
         now: Callable[[], float],
         on_failure: Callable[[], None] = lambda: None,
         *,

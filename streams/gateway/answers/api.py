@@ -32,7 +32,6 @@ from streams.gateway.http.presentation import fragment_href
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.requests import api_router
 from streams.gateway.search.service import SearchService
-from streams.search.request import FIRST_PAGE
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _EXAMPLE = """event: sentence
@@ -110,7 +109,7 @@ def answer_api_routes(
         turns = clean_turns([q, *(then or ())])
         if not turns:
             raise ProblemError(Problem("query-empty", "No question was given.", title="There is nothing to answer"))
-        running = await _on(answers).converse(turns, search, charge.sight, person_of(request, proxies))
+        running = await _on(answers).converse(turns, search, charge.visible, person_of(request, proxies))
         charge.spend(ANSWER)
         return _streamed(running)
 
@@ -121,7 +120,7 @@ def answer_api_routes(
         page: Annotated[UUID, Query(description="`page_id` of a result.")],
         q: Annotated[str, Query(description="What the reader looks for.")] = "",
     ) -> StreamingResponse:
-        running = await _on(answers).summarize(page, q, charge.sight, person_of(request, proxies))
+        running = await _on(answers).summarize(page, q, charge.visible, person_of(request, proxies))
         if running is None:
             raise ProblemError(NOT_INDEXED)
         charge.spend(ANSWER)
@@ -137,7 +136,7 @@ def answer_api_routes(
         criterion = clean_criterion(by)
         if not criterion:
             raise ProblemError(Problem("query-empty", "`by` has no words.", title="There is no criterion"))
-        running = await _on(answers).rank(q, criterion, search, charge.sight, person_of(request, proxies))
+        running = await _on(answers).rank(q, criterion, search, charge.visible, person_of(request, proxies))
         charge.spend(ANSWER)
         return StreamingResponse(_ranked(running), media_type="text/event-stream", headers=HEADERS)
 
@@ -152,9 +151,9 @@ def answer_api_routes(
         q: Annotated[str, Query(description="The question.", min_length=1)],
     ) -> Related:
         on = _on(answers)
-        found = await search.find(q, charge.sight.limit(FIRST_PAGE))
+        found = await search.find(q, charge.visible)
         charge.spend(ANSWER)
-        outcome = Outcome()
+        outcome = Outcome(charge.visible.audiences)
         questions = await on.related(q, evidence_of(found), person_of(request, proxies), outcome)
         return Related(query=q, related=tuple(questions), status=outcome.status, reason=reason_of(outcome))
 

@@ -19,13 +19,14 @@ from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import Outcome
 from streams.errors import InvalidQuery, RiffleError
 from streams.gateway.access.bucket import ANSWER
-from streams.gateway.access.clients import Sight, person_of
+from streams.gateway.access.clients import person_of
 from streams.gateway.access.guard import Guard
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer
 from streams.gateway.http.problems import Problem, invalid_query, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.search.service import SearchService
 from streams.search.searcher import Found
+from streams.stores.protocols import Visible
 
 STREAMED = {"Cache-Control": "private, no-store", "X-Accel-Buffering": "no"}
 """The headers of a page that leaves in parts: NGINX, which would wait for the whole page, passes each part on."""
@@ -37,7 +38,7 @@ OFF = 404
 class Viewer:
     """The person who asks: the pages that they may see, and the network whose budget they use."""
 
-    sight: Sight
+    visible: Visible
     person: str
 
 
@@ -53,7 +54,7 @@ def ask_html_routes(
         if answers is None or not turns:
             return _off(views, request, q)
         charge.spend(ANSWER)
-        viewer = Viewer(charge.sight, person_of(request, proxies))
+        viewer = Viewer(charge.visible, person_of(request, proxies))
         parts = _conversation(request, turns, search, answers, views, viewer)
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
@@ -64,7 +65,7 @@ def ask_html_routes(
         if answers is None or not query or not criterion:
             return _off(views, request, q)
         charge.spend(ANSWER)
-        viewer = Viewer(charge.sight, person_of(request, proxies))
+        viewer = Viewer(charge.visible, person_of(request, proxies))
         parts = _rank(request, query, criterion, search, answers, views, viewer)
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
@@ -74,7 +75,7 @@ def ask_html_routes(
         if answers is None:
             return _off(views, request, q)
         charge.spend(ANSWER)
-        viewer = Viewer(charge.sight, person_of(request, proxies))
+        viewer = Viewer(charge.visible, person_of(request, proxies))
         parts = _summary(request, page, q, answers, views, viewer)
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
@@ -94,7 +95,7 @@ async def _conversation(
     yield views.render("ask_head.html", request, **shared)
     problem = None
     try:
-        running = await answers.converse(turns, search, viewer.sight, viewer.person)
+        running = await answers.converse(turns, search, viewer.visible, viewer.person)
         async for part in AnswerSection(answers, views).render(request, running, turns=turns):
             yield part
     except RiffleError as error:
@@ -109,7 +110,7 @@ async def _rank(
     yield views.render("rank_head.html", request, query=query, by=by)
     problem, order, reason = None, [], ""
     try:
-        running = await answers.rank(query, by, search, viewer.sight, viewer.person)
+        running = await answers.rank(query, by, search, viewer.visible, viewer.person)
         titles = {result.page_id: result.title for result in running.results}
         judged = []
         async with aclosing(running.judged) as pages:  # type: ignore[type-var]  # generators can be closed
@@ -131,7 +132,7 @@ async def _summary(
     yield views.render("ask_head.html", request, **shared)
     problem = None
     try:
-        running = await answers.summarize(page, query, viewer.sight, viewer.person)
+        running = await answers.summarize(page, query, viewer.visible, viewer.person)
         if running is None:
             problem = Problem("not-indexed", "Search again for it.")
         else:
@@ -193,7 +194,9 @@ class AnswerSection:
         async for part in self.render(request, running, turns=[question]):
             yield part
         if running.outcome.status == "answered":
-            related = await self._answers.related(question, running.evidence, person, Outcome(), running.outcome)
+            related = await self._answers.related(
+                question, running.evidence, person, Outcome(running.outcome.audiences), running.outcome
+            )
             if related:
                 yield self._views.render("_model_related.html", request, related=related)
 

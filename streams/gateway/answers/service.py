@@ -13,17 +13,16 @@ from streams.answers.follow_up import search_of_turns
 from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import MAX_JUDGED_PAGES, Outcome, Writer, WriterOptions
 from streams.credentials import TlsFiles, client_context
-from streams.gateway.access.clients import Sight
 from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import KEY_BYTES, derive_keys
 from streams.gateway.search.service import SearchService
 from streams.models.chat import ChatModel, OpenAIChat
 from streams.pages.document.consent import Consent, consent_of
-from streams.search.request import FIRST_PAGE, SearchRequest
+from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.settings import AnswersSettings
-from streams.stores.protocols import PageHits
+from streams.stores.protocols import PageHits, Visible
 
 SUMMARIZED_STATEMENTS = 40
 """Number of first statements of a page that a summary chooses from."""
@@ -95,35 +94,37 @@ class ModelAnswers:
 
     def answer(self, question: str, found: Found, person: str) -> RunningAnswer:
         """Begin the answer to a question by these results."""
-        outcome, evidence = Outcome(), evidence_of(found)
+        outcome, evidence = Outcome(found.request.visible.audiences), evidence_of(found)
         return RunningAnswer(question, self._writer.answer(question, evidence, person, outcome), outcome, evidence)
 
-    async def converse(self, turns: Sequence[str], search: SearchService, sight: Sight, person: str) -> RunningAnswer:
+    async def converse(
+        self, turns: Sequence[str], search: SearchService, visible: Visible, person: str
+    ) -> RunningAnswer:
         """Begin the answer to the last question of a conversation, by the pages that the client may see.
 
         Raises InvalidQuery and SearchUnavailable.
         """
         asked = search_of_turns(turns)
-        running = self.answer(asked, await search.find(asked, sight.limit(FIRST_PAGE)), person)
+        running = self.answer(asked, await search.find(asked, visible), person)
         running.question = turns[-1]
         return running
 
-    async def summarize(self, page: UUID, question: str, sight: Sight, person: str) -> RunningAnswer | None:
+    async def summarize(self, page: UUID, question: str, visible: Visible, person: str) -> RunningAnswer | None:
         """Begin the summary of one page; None if it is not in the index, or not for this client. Raises RiffleError."""
-        hits = await self._stores.vectors.first_statements([page], SUMMARIZED_STATEMENTS)
-        if not hits or not sight.shows(hits[0].payload.url):
+        hits = await self._stores.first_statements([page], SUMMARIZED_STATEMENTS, visible=visible)
+        if not hits:
             return None
-        record = (await self._stores.pages.get_normalized([page])).get(page)
-        outcome, evidence = Outcome(), evidence_of_page(hits, record)
+        record = (await self._stores.normalized([page], visible=visible)).get(page)
+        outcome, evidence = Outcome(visible.audiences), evidence_of_page(hits, record)
         asked = question or evidence[0].title if evidence else question
         return RunningAnswer(asked, self._writer.summarize(asked, evidence, person, outcome), outcome, evidence)
 
     async def rank(
-        self, question: str, criterion: str, search: SearchService, sight: Sight, person: str
+        self, question: str, criterion: str, search: SearchService, visible: Visible, person: str
     ) -> "RunningRank":
         """Begin to judge the first results of a query by a criterion. Raises InvalidQuery and SearchUnavailable."""
-        found = await search.find(question, sight.limit(FIRST_PAGE))
-        outcome, evidence = Outcome(), evidence_of(found)
+        found = await search.find(question, visible)
+        outcome, evidence = Outcome(visible.audiences), evidence_of(found)
         first = [
             RankedResult.of(page, place, consent_of(found.facts.get(page.page_id)))
             for place, page in enumerate(found.pages[:MAX_JUDGED_PAGES])

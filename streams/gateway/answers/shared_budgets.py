@@ -19,8 +19,7 @@ import structlog
 from streams.answers.budgets import Budgets, Limits, Refusal
 from streams.gateway.access.bucket import Allowance, Spending, put_spending, spending_of_day
 from streams.gateway.access.clients import hash_person
-from streams.gateway.access.limiter import Limiter
-from streams.stores.opener import Stores
+from streams.gateway.access.limiter import HasNotes, Limiter
 
 SYNC_SECONDS = 1.0
 """Time between two exchanges of rows with the other gateways, while answers are written (seconds)."""
@@ -45,7 +44,7 @@ class SharedBudgets:
         self,
         limits: Limits,
         secret: bytes,
-        stores: Stores,
+        stores: HasNotes,
         now: Callable[[], datetime],
         on_failure: Callable[[], None] = lambda: None,
         *,

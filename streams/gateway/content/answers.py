@@ -80,6 +80,7 @@ class PageStatement(ApiModel):
     start: int = 0
     end: int = Field(0, description="Its place in the block: `text[start:end]`, except in a row.")
     chain: tuple[int, ...] = Field((), description="Ordinals of the earlier statements that it needs.")
+    doubtful: bool = Field(False, description="Readers of the page may not see it: no answer quotes it.")
 
 
 class PageDocument(ApiModel):

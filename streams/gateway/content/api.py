@@ -1,5 +1,6 @@
 """The content of pages for programs: `/api/v1/pages/{id}/document`, `/statements`, `/vectors`; `/api/v1/extract`."""
 
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from streams.gateway.http import openapi
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.requests import api_router
 from streams.gateway.page.lookup import PageData, refuse_directives, resolve
+from streams.seen.stores import shows
 
 MAX_PART = 500
 """Maximum statements, or vectors, of one answer."""
@@ -35,7 +37,7 @@ PROBLEMS = openapi.problem_responses(
     ("The records do not answer", openapi.NO_RECORDS),
 )
 _REF = "The reference of an event (`document_ref`, `statements_ref`, `vectors_ref`). Empty: the newest content."
-Ref = Annotated[str, Query(pattern="^([0-9a-f]{64})?$", description=_REF)]
+Ref = Annotated[str, Query(pattern=r"^(([0-9a-f]{32}\.)?[0-9a-f]{64})?$", description=_REF)]
 After = Annotated[int, Query(ge=0, le=1_000_000, description="The value `next` of the part before.")]
 Limit = Annotated[int, Query(ge=1, le=MAX_PART, description="Maximum number of statements or vectors.")]
 PageId = Annotated[UUID, Path(description="The page's id: UUIDv5 of its URL.")]
@@ -53,7 +55,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
         response_model_exclude_none=True,
     )
     async def document(charge: charged, page_id: PageId, ref: Ref = "") -> PageDocument:
-        return await content.document(await content.find(str(page_id), charge.sight), ref)
+        return await content.document(await content.find(str(page_id), charge.visible), ref)
 
     @router.get(
         "/pages/{page_id:uuid}/statements",
@@ -65,7 +67,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
     async def statements(
         charge: charged, page_id: PageId, ref: Ref = "", after: After = 0, limit: Limit = 200
     ) -> PageStatements:
-        return await content.statements(await content.find(str(page_id), charge.sight), ref, after, limit)
+        return await content.statements(await content.find(str(page_id), charge.visible), ref, after, limit)
 
     @router.get(
         "/pages/{page_id:uuid}/vectors",
@@ -77,7 +79,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
     async def vectors(
         charge: charged, page_id: PageId, ref: Ref = "", after: After = 0, limit: Limit = 200
     ) -> PageVectors:
-        return await content.vectors(await content.find(str(page_id), charge.sight), ref, after, limit)
+        return await content.vectors(await content.find(str(page_id), charge.visible), ref, after, limit)
 
     return router
 
@@ -118,7 +120,7 @@ def extract_routes(context: GatewayContext, content: PageContent, web: WebPages,
         fetch: Annotated[bool, Query(description=_FETCH)] = False,
     ) -> Extract:
         try:
-            data = await content.find(url, charge.sight)
+            data = await content.find(url, charge.visible)
             if data.record.normalized.document_ref:
                 return await _of_index(content, data)
         except ProblemError as error:
@@ -129,7 +131,7 @@ def extract_routes(context: GatewayContext, content: PageContent, web: WebPages,
                 raise ProblemError(not_indexed(url))
         _check_fetch(charge, who)
         _, address = resolve(url)
-        if not address or not charge.sight.shows(address):
+        if not address or not shows(charge.visible, address):
             raise ProblemError(not_indexed(url))
         charge.spend(FETCH)
         return await _of_web(web, address, charge)
@@ -138,9 +140,9 @@ def extract_routes(context: GatewayContext, content: PageContent, web: WebPages,
 
 
 async def _of_index(content: PageContent, data: PageData) -> Extract:
-    document = await content.read_document(data.record.normalized.document_ref)
+    document = await content.read_document(data, data.record.normalized.document_ref)
     ref = data.record.indexed.statements_ref
-    statements = (await content.read_statements(ref)).statements if ref else ()
+    statements = (await content.read_statements(data, ref)).statements if ref else ()
     return Extract(
         source="index",
         url=data.url,
@@ -153,7 +155,7 @@ async def _of_index(content: PageContent, data: PageData) -> Extract:
 
 
 async def _of_web(web: WebPages, address: str, charge: Charge) -> Extract:
-    found = await web.fetch(address, charge.client.id, charge.sight.shows)
+    found = await web.fetch(address, charge.client.id, partial(shows, charge.visible))
     refuse_directives(found.directives)
     return Extract(
         source="web",

@@ -1,7 +1,6 @@
 """The content of an indexed page, read from its blobs by the references of its record."""
 
 from streams.errors import PoisonError
-from streams.gateway.access.clients import Sight
 from streams.gateway.content.answers import (
     PageDocument,
     PageStatements,
@@ -17,6 +16,8 @@ from streams.pages.document.codec import decode_document
 from streams.pages.document.model import Document
 from streams.statements.statement import PageStatements as StoredStatements
 from streams.statements.statement import decode_statements
+from streams.stores.page_record import StoredPart
+from streams.stores.protocols import Visible
 from streams.vectors.points import decode_vectors
 
 
@@ -26,27 +27,27 @@ class PageContent:
     def __init__(self, context: GatewayContext) -> None:
         self._context = context
 
-    async def find(self, page: str, sight: Sight) -> PageData:
+    async def find(self, page: str, visible: Visible) -> PageData:
         """Return what is known of a page. Raises ProblemError, also if the client may not see the page or a copy."""
-        data = await look_up(self._context, page, sight)
+        data = await look_up(self._context, page, visible)
         refuse_copies(data)
         return data
 
     async def document(self, data: PageData, ref: str) -> PageDocument:
         """Return the page's document. `ref`: the reference that the client wants; empty: the newest one."""
         wanted = _same(ref, data.record.normalized.document_ref)
-        document = await self.read_document(wanted)
+        document = await self.read_document(data, wanted)
         return PageDocument(page_id=data.page_id, url=data.url, ref=wanted, document=to_document(document))
 
-    async def read_document(self, ref: str) -> Document:
+    async def read_document(self, data: PageData, ref: str) -> Document:
         try:
-            return decode_document(await self._blob(ref))
+            return decode_document(await self._blob(data, data.record.normalized, ref))
         except PoisonError as error:
             raise ProblemError(_gone()) from error
 
     async def statements(self, data: PageData, ref: str, after: int, limit: int) -> PageStatements:
         wanted = _same(ref, data.record.indexed.statements_ref)
-        stored = await self.read_statements(wanted)
+        stored = await self.read_statements(data, wanted)
         shown = stored.statements[after : after + limit]
         total = len(stored.statements)
         return PageStatements(
@@ -58,9 +59,9 @@ class PageContent:
             next=after + limit if after + limit < total else None,
         )
 
-    async def read_statements(self, ref: str) -> StoredStatements:
+    async def read_statements(self, data: PageData, ref: str) -> StoredStatements:
         try:
-            return decode_statements(await self._blob(ref))
+            return decode_statements(await self._blob(data, data.record.indexed, ref))
         except PoisonError as error:
             raise ProblemError(_gone()) from error
 
@@ -68,7 +69,7 @@ class PageContent:
         known = data.record.indexed
         wanted = _same(ref, known.vectors_ref)
         try:
-            vectors = decode_vectors(await self._blob(wanted), known.statements_ref)
+            vectors = decode_vectors(await self._blob(data, known, wanted), known.statements_ref)
         except PoisonError as error:
             raise ProblemError(_gone()) from error
         total, dimensions = vectors.shape
@@ -84,8 +85,8 @@ class PageContent:
             next=after + limit if after + limit < total else None,
         )
 
-    async def _blob(self, ref: str) -> bytes:
-        content = await read_blob(self._context, ref)
+    async def _blob(self, data: PageData, part: StoredPart, ref: str) -> bytes:
+        content = await read_blob(self._context, data, part, ref)
         if content is None:
             raise ProblemError(_gone())
         return content

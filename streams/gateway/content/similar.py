@@ -10,7 +10,6 @@ from pydantic import Field
 
 from streams.errors import RiffleError
 from streams.gateway.access.bucket import SIMILAR
-from streams.gateway.access.clients import Sight
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.content.reading import PageContent
 from streams.gateway.context import GatewayContext
@@ -21,7 +20,7 @@ from streams.gateway.http.requests import api_router
 from streams.gateway.page.lookup import PageData
 from streams.pages.document.consent import consent_of
 from streams.stores.page_record import Normalized
-from streams.stores.protocols import Filters, Hit
+from streams.stores.protocols import Filters, Hit, Visible
 
 READ_STATEMENTS = 200
 """Maximum statements of the page whose vectors are read: its beginning."""
@@ -78,12 +77,12 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
         page: Annotated[str, Query(min_length=1, max_length=2_048, description="The page's id or URL.")],
         count: Annotated[int, Query(ge=1, le=MAX_COUNT, description="Maximum number of pages.")] = 10,
     ) -> SimilarAnswer:
-        data = await content.find(page, charge.sight)
+        data = await content.find(page, charge.visible)
         charge.spend(SIMILAR)
         try:
             async with asyncio.timeout(context.settings.gateway.deadline_seconds):
-                hits = await _nearest(context, data, charge.sight)
-                records = await context.stores.pages.get_normalized([hit.payload.page_id for hit in hits])
+                hits = await _nearest(context, data, charge.visible)
+                records = await context.stores.normalized([hit.payload.page_id for hit in hits], visible=charge.visible)
         except (RiffleError, TimeoutError) as error:
             context.metrics.count_failure("vectors", error)
             raise ProblemError(search_unavailable("The index does not answer.", error)) from error
@@ -95,18 +94,19 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
     return router
 
 
-async def _nearest(context: GatewayContext, data: PageData, sight: Sight) -> list[Hit]:
+async def _nearest(context: GatewayContext, data: PageData, visible: Visible) -> list[Hit]:
     """Return the statements of other pages that are nearest to the mean of the page's vectors, the nearest first."""
     own = data.statements[:READ_STATEMENTS]
-    vectors = await context.stores.vectors.dense_vectors([hit.id for hit in own])
+    vectors = await context.stores.vectors_of(own, visible=visible)
     if not vectors:
         raise ProblemError(Problem("no-content", "The page is not in the index."))
     mean = np.mean(np.asarray(vectors, dtype=np.float32), axis=0)
     mean /= max(float(np.linalg.norm(mean)), 1e-9)
-    found = await context.stores.vectors.candidates(
+    found = await context.stores.candidates(
         dense=mean.tolist(),
         sparse=None,
-        filters=Filters(sites=sight.only, exclude_sites=sight.private, exclude_pages=(data.page_id,)),
+        visible=visible,
+        filters=Filters(exclude_pages=(data.page_id,)),
         limit=READ_CANDIDATES,
     )
     return list(found.dense)
@@ -114,7 +114,8 @@ async def _nearest(context: GatewayContext, data: PageData, sight: Sight) -> lis
 
 def _to_similar(hit: Hit, record: Normalized | None) -> SimilarByContent:
     payload, consent = hit.payload, consent_of(record)
-    [text] = consent.quote([presentation.clean_line(payload.text, presentation.MAX_SNIPPET_CHARS)])
+    shown = payload.title if payload.doubtful else payload.text
+    [text] = consent.quote([presentation.clean_line(shown, presentation.MAX_SNIPPET_CHARS)])
     return SimilarByContent(
         page_id=payload.page_id,
         url=payload.url,

@@ -13,7 +13,6 @@ from math import ceil
 
 import structlog
 
-from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
 from streams.crawl.fetch.http import Answer
 from streams.crawl.polite.client import Asking, PoliteClient
@@ -57,8 +56,8 @@ class WebPage:
 class WebPages:
     """The fetcher of one gateway. `close` ends its processes."""
 
-    def __init__(self, context: GatewayContext) -> None:
-        self._context, self._settings = context, context.settings.crawl
+    def __init__(self, context: GatewayContext, open_client: Callable[[], PoliteClient]) -> None:
+        self._context, self._open_client = context, open_client
         self._client: PoliteClient | None = None
         self._asking: set[str] = set()
         """The clients that have a page fetched."""
@@ -97,8 +96,7 @@ class WebPages:
     async def _follow(self, url: str, shows: Callable[[str], bool]) -> tuple[str, Answer]:
         """Return the page behind its redirects."""
         if self._client is None:
-            clock = self._context.clock
-            self._client = PoliteClient(self._settings, self._context.stores, now=lambda: micros_from_utc(clock()))
+            self._client = self._open_client()
         asking = Asking(max_wait_seconds=MAX_WAIT_SECONDS, shows=shows)
         try:
             final, answer = await self._client.follow(url, asking, MAX_REDIRECTS)
@@ -111,7 +109,7 @@ class WebPages:
     async def _read(self, url: str, answer: Answer) -> WebPage:
         if self._parsing is None:
             self._parsing = ParsePool(1)
-        headers = with_robot(answer.headers, self._settings.robot_name)
+        headers = with_robot(answer.headers, self._context.settings.crawl.robot_name)
         outcome = await self._parsing.parse(answer.body or b"", url=url, headers=headers)
         return WebPage(url, decode_document(outcome.document), await self._statements(url, outcome), outcome.directives)
 

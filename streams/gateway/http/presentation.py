@@ -39,6 +39,8 @@ _LISTED = frozenset({"item", "list"})
 """Kinds of statements that a term or a heading right above belongs to: "--force: Overwrites the file."."""
 _WORD_BORDER = re.compile("(?<=[a-z])(?=[A-Z])")
 _FRAGMENT_WORDS = 5
+_IN_FRAGMENTS = "!$&'()*+,;=:@/?"
+"""Characters that an anchor has in an address as they are (RFC 3986, 3.5). All others are percent-encoded."""
 """Words of a statement's start and end in a link to it: enough to find it in the page."""
 
 
@@ -135,12 +137,12 @@ def safe_href(url: str) -> str:
     return url if parts.scheme in ("http", "https") and parts.netloc and clean_line(url) == url else ""
 
 
-def fragment_href(url: str, text: str, file_page: int | None = None) -> str:
+def fragment_href(url: str, text: str, file_page: int | None = None, anchor: str | None = None) -> str:
     """Return a link that opens the page at this text (a text fragment, WICG); empty if `safe_href` is empty.
 
     A file with pages is opened at its page (RFC 8118: `#page=3`).
 
-    A browser without text fragments, or that doesn't find the text, opens the page at its top.
+    A browser without text fragments, or that doesn't find the text, opens the page at the anchor, else at its top.
     """
     link = safe_href(url)
     words = text.strip("…").split()
@@ -155,6 +157,8 @@ def fragment_href(url: str, text: str, file_page: int | None = None) -> str:
         directive = "%20".join(quoted[:_FRAGMENT_WORDS])
         if "…" not in text:
             directive += "," + "%20".join(quoted[-_FRAGMENT_WORDS:])
+    if anchor:
+        link = f"{link.partition('#')[0]}#{quote(anchor, safe=_IN_FRAGMENTS)}"
     return f"{link}{'' if '#' in link else '#'}:~:text={directive}"
 
 

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
-from streams.gateway.access.clients import Sight
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.templates import Views
@@ -18,18 +17,19 @@ from streams.gateway.labs.explainer import Explainer
 from streams.gateway.labs.statements_view import KINDS, SHOWN, read_request, statements_view
 from streams.gateway.labs.view import labs_view
 from streams.gateway.page.lookup import look_up
+from streams.stores.protocols import Visible
 
 
 def labs_routes(
-    context: GatewayContext, explainer: Explainer, views: Views, sight_of: Callable[[], Awaitable[Sight]]
+    context: GatewayContext, explainer: Explainer, views: Views, visible_to: Callable[[], Awaitable[Visible]]
 ) -> APIRouter:
-    """Return the routes. `sight_of`: returns the pages that people may see who open them."""
+    """Return the routes. `visible_to`: returns the pages that people may see who open them."""
     router = APIRouter(include_in_schema=False)
     capacity = LabsCapacity()
 
     @router.api_route("/labs/page", methods=["GET", "HEAD"])
     async def labs(request: Request, url: str = "") -> Response:
-        data = await look_up(context, url, await sight_of())
+        data = await look_up(context, url, await visible_to())
         async with capacity.slot():
             view = await labs_view(context, explainer, data)
             # In a thread: the page may have a million characters, and other requests are answered meanwhile.
@@ -40,7 +40,7 @@ def labs_routes(
     async def statements(
         request: Request, url: str = "", show: str = "", kind: str = "", words: str = "", ask: str = "", start: int = 0
     ) -> Response:
-        data = await look_up(context, url, await sight_of())
+        data = await look_up(context, url, await visible_to())
         async with capacity.slot():
             view = await statements_view(context, data, read_request(show, kind, words, ask, start))
             content = await asyncio.to_thread(

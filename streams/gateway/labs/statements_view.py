@@ -120,8 +120,10 @@ async def statements_view(context: GatewayContext, data: PageData, request: Stat
 async def page_statements(context: GatewayContext, data: PageData) -> PageStatements:
     """Return the statements of a page. Raises ProblemError as `statements_view` does."""
     refuse_copies(data)
-    ref = data.record.indexed.statements_ref
-    return await asyncio.to_thread(_decode_statements, await read_blob(context, ref) if ref else None)
+    indexed = data.record.indexed
+    ref = indexed.statements_ref
+    packed = await read_blob(context, data, indexed, ref) if ref else None
+    return await asyncio.to_thread(_decode_statements, packed)
 
 
 def _decode_statements(packed: bytes | None) -> PageStatements:
@@ -146,7 +148,7 @@ async def _scores(context: GatewayContext, data: PageData, ask: str) -> tuple[ND
         return None, ""
     if not indexed.vectors_ref:
         return None, "The page's statements have no vectors."
-    packed = await read_blob(context, indexed.vectors_ref)
+    packed = await read_blob(context, data, indexed, indexed.vectors_ref)
     if packed is None:
         return None, "The page's vectors are no longer kept."
     part = OptionalPart("cosines of the statements", partial(context.metrics.count_failure, "models"))
@@ -156,7 +158,7 @@ async def _scores(context: GatewayContext, data: PageData, ask: str) -> tuple[ND
     if query_vector is None:
         return None, "The embedding model does not answer."
     model, query = query_vector
-    if (indexed.model, indexed.model_version) != (model.name, model.version):
+    if indexed.embedded_by != model.model:
         return None, "The page's vectors are of another model than the one that embeds queries."
     try:
         return await asyncio.to_thread(_cosines, packed, indexed.statements_ref, query), ""
@@ -165,7 +167,7 @@ async def _scores(context: GatewayContext, data: PageData, ask: str) -> tuple[ND
 
 
 async def _embed(embedder: Embedder, text: str) -> tuple[ModelInfo, NDArray[np.float32]]:
-    return await embedder.info(urgent=True), (await embedder.embed([text], urgent=True))[0]
+    return await embedder.info("query"), (await embedder.embed([text], "query"))[0]
 
 
 def _cosines(packed: bytes, ref: str, query: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -20,6 +20,7 @@ from streams.pages.document.codec import decode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.sandbox.explanation import Explanation
 from streams.pages.sandbox.original import original_text
+from streams.stores.page_record import StoredPart
 
 MAX_ORIGINAL_CHARS = 200_000
 """Maximum characters shown of the original."""
@@ -99,7 +100,8 @@ async def labs_view(context: GatewayContext, explainer: Explainer, data: PageDat
     """
     refuse_copies(data)
     body, packed = await asyncio.gather(
-        _blob(context, data.record.fetched.body_ref), _blob(context, data.record.normalized.document_ref)
+        _blob(context, data, data.record.fetched, data.record.fetched.body_ref),
+        _blob(context, data, data.record.normalized, data.record.normalized.document_ref),
     )
     headers = data.record.fetched.headers
     (explained, unexplained), (document, blocks), (source, no_source) = await asyncio.gather(
@@ -125,8 +127,8 @@ async def labs_view(context: GatewayContext, explainer: Explainer, data: PageDat
     )
 
 
-async def _blob(context: GatewayContext, ref: str | None) -> bytes | None:
-    return await read_blob(context, ref) if ref else None
+async def _blob(context: GatewayContext, data: PageData, part: StoredPart, ref: str | None) -> bytes | None:
+    return await read_blob(context, data, part, ref) if ref else None
 
 
 def _document(packed: bytes | None) -> tuple[Document | None, tuple[ShownBlock, ...] | None]:

@@ -16,20 +16,17 @@ from schemas.envelope import micros_from_utc
 from schemas.ids import page_id as id_of
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostQuality, judge_host
-from streams.crawl.urls import InvalidUrl, host_of, possible_urls
+from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import MissingBlob, PoisonError, RiffleError
-from streams.gateway.access.clients import Sight
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
-from streams.ledger.history import read_record_and_history
 from streams.links.page_links import LinkingDomain, group_by_domain
-from streams.maintenance.frontier_hosts import reason_left_out, why_disallowed
 from streams.maintenance.page_copies import directive_against_copies
 from streams.search.optional import OptionalPart
+from streams.seen.stores import SeenPage
 from streams.servers import Store
-from streams.stores.host_buckets import bucket_of
-from streams.stores.page_record import PageRecord
-from streams.stores.protocols import Hit, PageLink, Transition
+from streams.stores.page_record import PageRecord, StoredPart
+from streams.stores.protocols import FrontierHost, Hit, PageLink, Transition, Visible
 from streams.stores.removals import has_left
 
 MAX_STATEMENTS = 200
@@ -60,6 +57,8 @@ class PageData:
 
     page_id: UUID
     url: str
+    visible: Visible
+    """The pages that the reader of this may see."""
     record: PageRecord
     history: tuple[Transition, ...]
     """Oldest first."""
@@ -128,127 +127,117 @@ def _candidates(subject: str) -> list[tuple[UUID, str]]:
 
 
 async def _known_page(
-    context: GatewayContext, candidates: list[tuple[UUID, str]]
-) -> tuple[UUID, str, PageRecord, list[Transition]]:
-    """Return the first page of which something is known. Raises ProblemError."""
-    for page_id, url in candidates:
-        record, history = await _records(context, page_id)
-        if record.rows or history:
-            return page_id, url, record, history
+    context: GatewayContext, candidates: list[tuple[UUID, str]], visible: Visible
+) -> tuple[UUID, SeenPage]:
+    """Return the first page of which something is known that the client may see. Raises ProblemError.
+
+    An unseen page has the error of a page that is not there: it says no more than what the client gave.
+    """
+    seconds = context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)
+    for page_id, given in candidates:
+        async with or_problem(context, "The store of page records does not answer.", seconds):
+            if (found := await context.stores.page(page_id, given, visible=visible)) is not None:
+                return page_id, found
     page_id, url = candidates[0]
-    of_host = await _OptionalParts(context).get("records", HOST_PART, partial(_of_host, context, url), _OfHost())
-    raise ProblemError(unknown_page(url or f"the page {page_id}", of_host.left_out))
+    _, left_out = await _OptionalParts(context).get(
+        "records", HOST_PART, partial(_crawls_of, context, page_id, url, visible), _UNKNOWN_HOST
+    )
+    raise ProblemError(unknown_page(url or f"the page {page_id}", left_out))
 
 
-async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageData:
+async def look_up(context: GatewayContext, subject: str, visible: Visible) -> PageData:
     """Return all that is known of a page, without other pages that the client may not see.
 
     Raises ProblemError for a subject that is no address, a page that is unknown or that the client may not see, or
     records that don't answer.
     """
-    page_id, url, record, history = await _known_page(context, _candidates(subject))
-    url = url or _url_of(record, history)
-    if not sight.shows(url):
-        raise ProblemError(unknown_page(url))
+    page_id, found = await _known_page(context, _candidates(subject), visible)
     optional, stores = _OptionalParts(context), context.stores
+    url, record = found.url, found.record
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
     no_links: list[PageLink] = []
-    representative, duplicates, statements, links, of_host = await asyncio.gather(
-        optional.get("records", "its representative", lambda: _representative(context, page_id, record), None),
-        optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
-        optional.get("vectors", "its statements", lambda: _statements(context, page_id, record), no_hits),
+    representative, duplicates, statements, links, (host, left_out) = await asyncio.gather(
+        optional.get(
+            "records", "its representative", partial(_representative, context, page_id, record, visible), None
+        ),
+        optional.get("records", "its duplicates", partial(_duplicates, context, page_id, visible), no_pages),
+        optional.get("vectors", "its statements", partial(_statements, context, page_id, record, visible), no_hits),
         optional.get(
             "records",
             "who links to it",
-            lambda: stores.host_links.page_links(host_of(url), page_id, MAX_LINKS),
+            partial(stores.page_links, url, page_id, MAX_LINKS, visible=visible),
             no_links,
         ),
-        optional.get("records", HOST_PART, partial(_of_host, context, url), _OfHost()),
+        optional.get("records", HOST_PART, partial(_crawls_of, context, page_id, url, visible), _UNKNOWN_HOST),
     )
     return PageData(
         page_id=page_id,
         url=url,
+        visible=visible,
         record=record,
-        history=tuple(history),
-        representative=representative if representative and sight.shows(representative.url) else None,
-        duplicates=tuple(page for page in duplicates if sight.shows(page.url)),
+        history=found.history,
+        representative=representative,
+        duplicates=tuple(duplicates),
         statements=tuple(statements),
-        linked_from=tuple(group_by_domain([link for link in links if sight.shows(link.source_url)])),
-        left_out=of_host.left_out,
-        host_quality=of_host.quality,
+        linked_from=tuple(group_by_domain(links)),
+        left_out=left_out,
+        host_quality=judge_host(Host.from_row(host).record) if host else None,
         missing=tuple(optional.missing),
     )
 
 
-async def _records(context: GatewayContext, page_id: UUID) -> tuple[PageRecord, list[Transition]]:
-    seconds = context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)
-    async with or_problem(context, "The store of page records does not answer.", seconds):
-        return await read_record_and_history(context.stores, page_id)
-
-
-def _url_of(record: PageRecord, history: list[Transition]) -> str:
-    urls = (*(part.url for part in record.parts()), *(step.data.get("url") for step in history))
-    return str(next(filter(None, urls), ""))
-
-
-async def _representative(context: GatewayContext, page_id: UUID, record: PageRecord) -> RelatedPage | None:
+async def _representative(
+    context: GatewayContext, page_id: UUID, record: PageRecord, visible: Visible
+) -> RelatedPage | None:
     """Return the representative by the page's fingerprint, which holds the last decision, or else by its record.
 
     A URL that an alias rule maps to another was never fetched: it has no fingerprint, only the record of its removal.
     """
-    fingerprint = await context.stores.fingerprints.get(page_id)
+    fingerprint = await context.stores.fingerprint(page_id, visible=visible)
     decided = fingerprint.representative if fingerprint else None
     representative = decided or record.deduplicated.canonical_page_id or record.removed.canonical_page_id
-    return await _related(context, representative) if representative and representative != page_id else None
+    if not representative or representative == page_id:
+        return None
+    other = await context.stores.fingerprint(representative, visible=visible)
+    if other is None and visible.is_limited:
+        return None
+    return RelatedPage(representative, other.url if other else "")
 
 
-async def _duplicates(context: GatewayContext, page_id: UUID) -> list[RelatedPage]:
-    pages = await context.stores.fingerprints.duplicates(page_id, MAX_DUPLICATES)
+async def _duplicates(context: GatewayContext, page_id: UUID, visible: Visible) -> list[RelatedPage]:
+    pages = await context.stores.duplicates(page_id, MAX_DUPLICATES, visible=visible)
     return [RelatedPage(page.page_id, page.url) for page in pages]
 
 
-@dataclass(frozen=True, slots=True)
-class _OfHost:
-    """The parts of PageData that the row of the page's host says: `host_quality` and `left_out`."""
-
-    quality: HostQuality | None = None
-    left_out: str = ""
+_UNKNOWN_HOST: tuple[FrontierHost | None, str] = (None, "")
 
 
-async def _of_host(context: GatewayContext, url: str) -> _OfHost:
-    """Read the host's row once for both."""
-    if not url:
-        return _OfHost()
-    host, store = host_of(url), context.stores.frontier
-    known, row = await asyncio.gather(store.url(id_of(url)), store.host(bucket_of(host), host))
-    quality = judge_host(Host.from_row(row).record) if row else None
-    if known:
-        return _OfHost(quality)
-    robot = context.settings.crawl.robot_name
-    reason = reason_left_out(url, row, micros_from_utc(context.clock()))
-    return _OfHost(quality, reason or await why_disallowed(context.stores.blobs, robot, url, row))
+async def _crawls_of(
+    context: GatewayContext, page_id: UUID, url: str, visible: Visible
+) -> tuple[FrontierHost | None, str]:
+    """Return the row of the page's host, and why no crawl follows a link to the page."""
+    robot, now = context.settings.crawl.robot_name, micros_from_utc(context.clock())
+    return await context.stores.crawls_of(url, page_id, robot, now, visible=visible)
 
 
-async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:
-    fingerprint = await context.stores.fingerprints.get(page_id)
-    return RelatedPage(page_id, fingerprint.url if fingerprint else "")
-
-
-async def _statements(context: GatewayContext, page_id: UUID, record: PageRecord) -> list[Hit]:
+async def _statements(context: GatewayContext, page_id: UUID, record: PageRecord, visible: Visible) -> list[Hit]:
     """Return the page's statements that searches can find now."""
     collection = record.indexed.collection
     if not collection:
         return []
-    return (await context.stores.vectors.scroll(collection, page_id))[:MAX_STATEMENTS]
+    return (await context.stores.statements(collection, page_id, visible=visible))[:MAX_STATEMENTS]
 
 
-async def read_blob(context: GatewayContext, ref: str) -> bytes | None:
-    """Return a blob, or None if it no longer exists. Raises ProblemError if its store doesn't answer."""
+async def read_blob(context: GatewayContext, data: PageData, part: StoredPart, ref: str) -> bytes | None:
+    """Return a blob that a part of a page's record refers to, or None if it no longer exists.
+
+    Raises ProblemError if its store doesn't answer.
+    """
     seconds = context.settings.gateway.deadline_seconds
     async with or_problem(context, "The store of page contents does not answer.", seconds):
         try:
-            return await context.stores.blobs.get(ref)
+            return await context.stores.content(part, ref, visible=data.visible)
         except MissingBlob:
             return None
 

@@ -51,6 +51,7 @@ class IndexedStatement(ApiModel):
     id: UUID
     text: str
     context: tuple[str, ...] = ()
+    doubtful: bool = Field(False, description="Readers of the page may not see it: no answer quotes it.")
 
 
 class LinkFrom(ApiModel):
@@ -116,6 +117,7 @@ def _statements(data: PageData) -> tuple[IndexedStatement, ...]:
             id=hit.id,
             text=text,
             context=presentation.context_of(hit.payload) if consent.max_snippet is None else (),
+            doubtful=hit.payload.doubtful,
         )
         for hit, text in zip(data.statements, texts, strict=True)
         if text

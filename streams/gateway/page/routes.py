@@ -43,7 +43,7 @@ def page_api_routes(context: GatewayContext, guard: Guard) -> APIRouter:
             str, Path(min_length=1, description="Id or percent-encoded URL.", examples=["https%3A%2F%2Fsqlite.org%2F"])
         ],
     ) -> PageRecord:
-        return to_page_record(await look_up(context, page, charge.sight))
+        return to_page_record(await look_up(context, page, charge.visible))
 
     return router
 
@@ -60,7 +60,7 @@ def page_html_routes(context: GatewayContext, views: Views, guard: Guard) -> API
             return HTMLResponse(views.render("page_form.html", request, problem=None))
         charge = await guard.charge_person(request)
         try:
-            data = await look_up(context, url, charge.sight)
+            data = await look_up(context, url, charge.visible)
         except ProblemError as error:
             if not wants_html(request):
                 raise

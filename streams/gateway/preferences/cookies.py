@@ -1,11 +1,12 @@
 """The cookies of preferences, and of the message that the next page shows once. Both are signed (itsdangerous).
 
-A cookie is set only in answer to a form that a person has sent. Without a key there are no cookies.
+A cookie is set only in answer to a form that a person has sent. Without a key there are no cookies. Over HTTPS their
+names begin with `__Host-` (RFC 6265bis, section 4.1.3.2), so no other host of the domain can plant one. Libraries that
+trim a name more than browsers do would read such a name from another one, so cookies are read here.
 """
 
 from collections.abc import Sequence
 from datetime import timedelta
-from http.cookies import SimpleCookie
 from typing import Any
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
@@ -22,6 +23,22 @@ MESSAGE = "riffle_message"
 MAX_AGE = timedelta(days=365)
 MESSAGE_AGE = timedelta(minutes=1)
 MAX_MESSAGE_CHARS = 300
+_HOST = "__Host-"
+
+
+def cookie_name(name: str, *, is_secure: bool) -> str:
+    return f"{_HOST}{name}" if is_secure else name
+
+
+def read_cookies(headers: Headers) -> dict[str, str]:
+    """Return the cookies of a request by their names, as browsers send them (RFC 6265bis, section 5.8.3): of two with
+    one name the first."""
+    found: dict[str, str] = {}
+    for pair in ";".join(headers.getlist("cookie")).split(";"):
+        name, sign, value = pair.partition("=")
+        if sign:
+            found.setdefault(name.strip(" \t"), value.strip(" \t"))
+    return found
 
 
 class Cookies:
@@ -54,7 +71,7 @@ class Cookies:
     def write(self, request: Request, response: Response, preferences: Preferences) -> None:
         """Set the cookie of preferences; remove it if the preferences are the defaults."""
         if preferences == Preferences():
-            response.delete_cookie(PREFERENCES, **self._attributes(request))
+            response.delete_cookie(self._named(request, PREFERENCES), **self._attributes(request))
             return
         self._write(request, response, PREFERENCES, preferences.to_json(), MAX_AGE)
 
@@ -63,7 +80,7 @@ class Cookies:
         self._write(request, response, MESSAGE, message[:MAX_MESSAGE_CHARS], MESSAGE_AGE)
 
     def _read(self, request: Request, name: str, max_age: timedelta) -> str:
-        value = request.cookies.get(name)
+        value = read_cookies(request.headers).get(self._named(request, name))
         if not value or name not in self._signers:
             return ""
         try:
@@ -75,11 +92,17 @@ class Cookies:
     def _write(self, request: Request, response: Response, name: str, text: str, max_age: timedelta) -> None:
         value = self._signers[name].dumps(text)
         assert isinstance(value, str)
-        response.set_cookie(name, value, max_age=int(max_age.total_seconds()), **self._attributes(request))
+        named = self._named(request, name)
+        response.set_cookie(named, value, max_age=int(max_age.total_seconds()), **self._attributes(request))
 
     def _attributes(self, request: Request) -> dict[str, Any]:
-        is_secure = self._is_secure or request.url.scheme == "https"
-        return {"path": "/", "httponly": True, "samesite": "lax", "secure": is_secure}
+        return {"path": "/", "httponly": True, "samesite": "lax", "secure": self._asks_securely(request)}
+
+    def _named(self, request: Request, name: str) -> str:
+        return cookie_name(name, is_secure=self._asks_securely(request))
+
+    def _asks_securely(self, request: Request) -> bool:
+        return self._is_secure or request.url.scheme == "https"
 
 
 def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
@@ -88,9 +111,14 @@ def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
     return {"theme": own.theme, "message": cookies.read_message(request), "has_preferences": own != Preferences()}
 
 
-def forget_message() -> str:
-    """Return the header that removes the cookie of the message."""
-    return f'{MESSAGE}=""; HttpOnly; Max-Age=0; Path=/; SameSite=lax'
+def forget_message(name: str) -> str:
+    """Return the header that removes the cookie of the message, which has this name."""
+    return f'{name}=""; HttpOnly; Max-Age=0; Path=/; SameSite=lax{"; Secure" if name.startswith(_HOST) else ""}'
+
+
+_MESSAGES, _PREFERENCES = (
+    {cookie_name(name, is_secure=is_secure) for is_secure in (False, True)} for name in (MESSAGE, PREFERENCES)
+)
 
 
 class PersonalPages:
@@ -103,17 +131,18 @@ class PersonalPages:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        cookies = SimpleCookie(Headers(scope=scope).get("cookie", ""))
+        cookies = read_cookies(Headers(scope=scope))
 
         async def send_personal(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if headers.get("content-type", "").startswith("text/html"):
                     headers.add_vary_header("Cookie")
-                    if MESSAGE in cookies:
-                        headers.append("Set-Cookie", forget_message())
+                    if messages := _MESSAGES & cookies.keys():
+                        for name in sorted(messages):
+                            headers.append("Set-Cookie", forget_message(name))
                         headers["Cache-Control"] = "no-store"
-                    elif PREFERENCES in cookies:
+                    elif _PREFERENCES & cookies.keys():
                         headers["Cache-Control"] = "private, no-cache"
             await send(message)
 

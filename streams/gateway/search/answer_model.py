@@ -27,6 +27,7 @@ class Statement(ApiModel):
     )
     score: float = Field(description="Comparable within one answer, not between answers.")
     file_page: int | None = Field(None, description="The page of a file that has it, such as of a PDF: `#page=3`.")
+    anchor: str | None = Field(None, description="The name of the place in the page that has it, as in `#checkpoints`.")
 
 
 class SimilarPage(ApiModel):

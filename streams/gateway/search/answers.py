@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import ValidationError
 
 from schemas.envelope import utc_from_micros
-from streams.gateway.access.clients import Sight
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
 from streams.gateway.search.answer_model import (
@@ -60,17 +59,6 @@ def to_search_answer(found: Found) -> SearchAnswer:
         took_ms=found.took_ms,
         explain=to_explanation(found) if request.explain else None,
     )
-
-
-def limit_to(answer: SearchAnswer, sight: Sight) -> SearchAnswer:
-    """Return the answer without similar pages that the client may not see."""
-    if not sight.only and not sight.private:
-        return answer
-    results = []
-    for each in answer.results:
-        shown = [page for page in each.similar.pages if sight.shows(page.url)] if each.similar else []
-        results.append(each.model_copy(update={"similar": to_similar(shown) if shown else None}))
-    return answer.model_copy(update={"results": tuple(results)})
 
 
 def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
@@ -199,6 +187,7 @@ def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
         highlights=tuple(highlights(text, words, language)),
         score=hit.score,
         file_page=hit.payload.page or None,
+        anchor=hit.payload.anchor or None,
     )
 
 

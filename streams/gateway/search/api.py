@@ -15,7 +15,6 @@ from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.http import openapi
 from streams.gateway.http.requests import api_router
 from streams.gateway.search.answer_model import Result, SearchAnswer
-from streams.gateway.search.answers import limit_to
 from streams.gateway.search.service import SearchService
 from streams.search.paging import SORTED_RESULTS
 from streams.search.request import MAX_DOMAINS, MAX_PER_PAGE, Parameters, Sort
@@ -82,10 +81,10 @@ def search_api_routes(service: SearchService, guard: Guard) -> APIRouter:
             sort=sort,
             explain=explain,
         )
-        running = service.start(q, charge.sight.limit(given), exact=exact)
+        running = service.start(q, charge.visible, given, exact=exact)
         answer = await running.answer()
         charge.spend(service.cost_of(answer))
-        return limit_to(answer, charge.sight)
+        return answer
 
     return router
 
@@ -123,8 +122,8 @@ def feed_routes(service: SearchService, guard: Guard, public_url: str) -> APIRou
         include: Annotated[list[str] | None, Query(description="As in a search.")] = None,
     ) -> Response:
         given = Parameters(per_page=ENTRIES, sort="date", language=language, include=tuple(include or ()))
-        running = service.start(q, charge.sight.limit(given), exact=True)
-        answer = limit_to(await running.answer(), charge.sight)
+        running = service.start(q, charge.visible, given, exact=True)
+        answer = await running.answer()
         charge.spend(service.cost_of(answer))
         base = (public_url or str(request.base_url)).rstrip("/")
         here = f"{base}{FEED_PATH}?{request.url.query}"

@@ -123,8 +123,7 @@ def search_html_routes(
             sort=sort,
             personal=own.rules(),
         )
-        given = charge.sight.limit(given)
-        running = service.start(q, given, exact=exact, person=service.asked.identify(request))
+        running = service.start(q, charge.visible, given, exact=exact, person=service.asked.identify(request))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         has_late = late is not None and late.wants(running.request)
         if not has_late and running.results.done() and (running.beside.done() or running.results.exception()):
@@ -170,7 +169,7 @@ async def _head_first(
         if late is not None:
             async for part in late.stream(request, answer.query, found):
                 yield part
-        yield views.render("search_end.html", request, **values)
+        yield views.render("_footer.html", request, **values)
     finally:
         running.cancel()  # the person may have left
 

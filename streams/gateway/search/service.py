@@ -12,6 +12,7 @@ import structlog
 from schemas.ids import query_hash
 from streams.errors import RiffleError
 from streams.gateway.access.bucket import cost_of_search
+from streams.gateway.access.clients import limit
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answer_model import SearchAnswer
 from streams.gateway.search.answers import add_beside, found_statements, to_search_answer
@@ -32,10 +33,10 @@ from streams.queries.spelling.corrector import Correction
 from streams.queries.spelling.decision import Spelling
 from streams.search.core import MAX_AT_ONCE, AnySource, Beside, SearchCore, read_optional_parts
 from streams.search.options import SearchOptions
-from streams.search.recall_probe import RecallProbe
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
-from streams.search.retrieval.index_bound import IndexBound
+from streams.search.retrieval.measuring import IndexBound, RecallProbe
 from streams.search.searcher import Found, Searcher
+from streams.stores.protocols import FOR_EVERYBODY, Visible
 
 MODEL_LOAD_SECONDS = 5.0
 """Maximum time to wait until the model for queries is loaded, before the first search (seconds)."""
@@ -109,7 +110,7 @@ class SearchService:
         self.reranks = options.rerank
         """True if a cross-encoder reads the first results."""
         self.spelling = SearchSpelling(
-            context.stores.suggestions,
+            context.stores,
             context.clock,
             blocked_words(context.settings),
             is_on=context.settings.gateway.spelling,
@@ -118,15 +119,16 @@ class SearchService:
         """The languages that are searched when a request names none; empty: all."""
 
     def start(
-        self, text: str, given: Parameters = FIRST_PAGE, *, exact: bool = False, person: str = ""
+        self, text: str, visible: Visible, given: Parameters = FIRST_PAGE, *, exact: bool = False, person: str = ""
     ) -> RunningSearch:
-        """Begin a search. `exact`: the spelling of the query is right. `person`: hash of the person, see `asked`.
+        """Begin a search of the pages that a client may see.
 
-        Raises InvalidQuery.
+        `exact`: the spelling of the query is right. `person`: hash of the person, see `asked`. Raises InvalidQuery.
         """
-        running = self._core.start(text, given)
+        given = limit(given, visible)
+        running = self._core.start(text, given, visible=visible)
         correcting = None if exact else self.spelling.start(running.request)
-        correct = partial(self._correct, given, correcting) if correcting else None
+        correct = partial(self._correct, given, visible, correcting) if correcting else None
         shown: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
         quick = self._check(running.request)
         results = asyncio.create_task(self._answer(running.results, quick, correct, person, shown))
@@ -137,9 +139,9 @@ class SearchService:
         """Return the work units of a page of results."""
         return cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=self.reranks)
 
-    async def find(self, text: str, given: Parameters = FIRST_PAGE) -> Found:
-        """Return the results of a query as data, without what comes beside them. Raises SearchUnavailable."""
-        running = self._core.start(text, given)
+    async def find(self, text: str, visible: Visible) -> Found:
+        """Return the first results of a query as data, without what comes beside them. Raises SearchUnavailable."""
+        running = self._core.start(text, limit(FIRST_PAGE, visible), visible=visible)
         try:
             return await running.results
         finally:
@@ -157,10 +159,11 @@ class SearchService:
             return None
 
     async def _correct(
-        self, given: Parameters, correcting: asyncio.Task[Correction | None], found: Found
+        self, given: Parameters, visible: Visible, correcting: asyncio.Task[Correction | None], found: Found
     ) -> tuple[Found, Spelling | None]:
         seconds = self.searcher.options.deadline_seconds
-        return await apply_correction(found, correcting, lambda text: self._core.start(text, given), seconds)
+        start = partial(self._core.start, given=given, visible=visible)
+        return await apply_correction(found, correcting, start, seconds)
 
     async def _answer(
         self,
@@ -212,8 +215,8 @@ class SearchService:
         try:
             with suppress(TimeoutError, RiffleError):
                 async with asyncio.timeout(MODEL_LOAD_SECONDS):
-                    await self._stores.embedder.embed(["rehearsal of a search"], urgent=True)
-            running = self._core.start("rehearsal of a search")
+                    await self._stores.embedder.embed(["rehearsal of a search"], "query")
+            running = self._core.start("rehearsal of a search", visible=FOR_EVERYBODY)
             await asyncio.gather(running.results, running.beside, read_optional_parts(self._stores))
         except Exception as error:
             log.warning("the search before the first one of a person failed", error=str(error))

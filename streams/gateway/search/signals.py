@@ -66,7 +66,7 @@ def _sentence(name: str, facts: SignalFacts) -> str:
     if name == "freshness":
         if facts.published:
             return f"newer pages gain: it was published {_in_or_on(facts.published)} {format_date(facts.published)}"
-        return "newer pages gain: its date is not known, so the day counts on which it was fetched"
+        return "newer pages gain: its date is not known, so the day of the fetch that brought its text counts"
     return {
         "meaning": "its meaning is near the meaning of your query",
         "coverage": "it has many of your words together",

@@ -4,15 +4,15 @@ The box is plain HTML: a form that leads here. It needs no script and no third p
 somebody searches. A private site has no such page, since people have no key.
 """
 
+from dataclasses import replace
+
 from fastapi import APIRouter, Request
 from markupsafe import escape
 from starlette.responses import HTMLResponse, Response
 
-from streams.gateway.access.clients import sight_of
 from streams.gateway.access.guard import Guard
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.templates import Views
-from streams.gateway.search.answers import limit_to
 from streams.gateway.search.service import SearchService
 from streams.search.request import Parameters
 from streams.stores.protocols import Site
@@ -26,8 +26,7 @@ def site_routes(service: SearchService, guard: Guard, views: Views, public_url: 
 
     @router.api_route("/sites/{name}", methods=["GET", "HEAD"])
     async def site(request: Request, name: str, q: str = "", cursor: str = "") -> Response:
-        sites = await guard.sites()
-        found = sites.get(name)
+        found = (await guard.sites()).get(name)
         if found is None or found.is_private:
             hint = "Operators make sites with `riffle sites add`."
             raise ProblemError(Problem("unknown-site", f"No site has the name {name[:60]}.", hint))
@@ -36,13 +35,12 @@ def site_routes(service: SearchService, guard: Guard, views: Views, public_url: 
             content = views.render("site.html", request, site=found, answer=None, box=box_of(found, base))
             return HTMLResponse(content, headers=CACHE)
         charge = await guard.charge_person(request)
-        sight = sight_of(found, sites)
-        answer = await service.start(q, sight.limit(Parameters(cursor=cursor)), exact=True).answer()
+        # Nobody who comes here has a key: a private site that has pages of these hosts keeps them.
+        visible = replace(await guard.visible_to_people(), only=found.hosts)
+        answer = await service.start(q, visible, Parameters(cursor=cursor), exact=True).answer()
         charge.spend(service.cost_of(answer))
-        shown = limit_to(answer, sight)
-        return HTMLResponse(
-            views.render("site.html", request, site=found, answer=shown, query=shown.query), headers=CACHE
-        )
+        content = views.render("site.html", request, site=found, answer=answer, query=answer.query)
+        return HTMLResponse(content, headers=CACHE)
 
     return router
 

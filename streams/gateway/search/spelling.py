@@ -25,7 +25,8 @@ from streams.queries.suggestions.page_words import unpack_chosen
 from streams.search.core import Answering
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
-from streams.stores.protocols import PageHits, Suggestions
+from streams.seen.stores import SeenStores
+from streams.stores.protocols import PageHits
 
 MAX_UNKNOWN_SHARE = 0.5
 """Maximum share of unknown words in a query of several words. With more, it is a query in another language."""
@@ -41,10 +42,10 @@ class SearchSpelling:
     """The corrections of one gateway process. Until the vocabulary is loaded, there are none."""
 
     def __init__(
-        self, store: Suggestions, clock: Callable[[], datetime], blocked: BlockedWords, *, is_on: bool = True
+        self, stores: SeenStores, clock: Callable[[], datetime], blocked: BlockedWords, *, is_on: bool = True
     ) -> None:
-        """`store`: has the words of the index. `blocked`: words of the index that no query is corrected to."""
-        self._is_on, self._store, self._blocked = is_on, store, blocked
+        """`stores`: have the words of the index. `blocked`: words of the index that no query is corrected to."""
+        self._is_on, self._stores, self._blocked = is_on, stores, blocked
         self._corrector: Corrector | None = None
         self._build = ""
         self._looking = Looking("words of the index", self.look, clock)
@@ -55,10 +56,10 @@ class SearchSpelling:
 
     async def look(self) -> None:
         """Load the words of the last build, if it is another one than the build in memory."""
-        build = await current_build(self._store)
+        build = await current_build(self._stores.suggestions)
         if build == self._build or self._corrector is None:
             return
-        stored = await read_words(self._store, build) if build else []
+        stored = await read_words(self._stores.suggestions, build) if build else []
         self._corrector = await asyncio.to_thread(self._with_words, stored)
         self._build = build
         log.info("words of the index were loaded", build=build)

@@ -17,15 +17,15 @@ from streams.gateway.context import GatewayContext
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.build import read_build
-from streams.queries.suggestions.build_notes import current_build
+from streams.queries.suggestions.build_notes import began_at, current_build
 from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefix_lists import ALL_LANGUAGES, read_list, stored_prefix, weight_at
 from streams.queries.suggestions.suggester import Suggester
 from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.search.ranking.rules import ADULT_WORDS
+from streams.seen.stores import SeenStores
 from streams.settings import Settings
-from streams.stores.opener import Stores
 from streams.stores.protocols import StoredSuggestion
 
 log = structlog.get_logger(__name__)
@@ -65,6 +65,7 @@ class SuggestService:
         build = await current_build(self._stores.suggestions)
         if build and build != self._build:
             stored = await read_build(self._stores.suggestions, build)
+            self._lists.since = await began_at(self._stores.suggestions)
             await asyncio.to_thread(self._load, stored, build)
             log.info("suggestions were loaded", build=build, suggestions=len(self._suggester))
         elif not build and self._build:  # an operator deleted all suggestions
@@ -168,8 +169,10 @@ _Key = tuple[str, str]
 class PrefixLists:
     """The reader of lists. Each process has one reader, which holds the cache."""
 
-    def __init__(self, stores: Stores, on_failure: OnFailure, clock: Callable[[], datetime]) -> None:
+    def __init__(self, stores: SeenStores, on_failure: OnFailure, clock: Callable[[], datetime]) -> None:
         self._stores = stores
+        self.since = 0
+        """When the last build began (microseconds since 1970 UTC): older rows are not shown."""
         self._cached: TimedCache[_Key, Rows] = TimedCache(MAX_AGE_SECONDS, MAX_CACHED, lambda: clock().timestamp())
         self._reading: dict[_Key, asyncio.Task[Rows | None]] = {}
         self._part = OptionalPart("suggestions", partial(on_failure, "records"), Rest(REST_SECONDS))
@@ -205,7 +208,7 @@ class PrefixLists:
 
     async def _read(self, key: _Key) -> Rows | None:
         try:
-            read = partial(read_list, self._stores.suggestions, *key)
+            read = partial(read_list, self._stores.suggestions, *key, self.since)
             found = await self._part.read(read, asyncio.timeout(READ_SECONDS))
             if found is None:
                 return None

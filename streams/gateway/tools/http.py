@@ -18,6 +18,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from streams.client import AsyncRiffle
+from streams.plain_http import plain_async_client
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
@@ -82,7 +83,7 @@ class ToolsEndpoint:
         transport = httpx2.ASGITransport(self._app, client=(client.host, client.port) if client else ("", 0))
         headers = [(name, value) for name in _PASSED for value in given.getlist(name)]
         base = f"http://{given.get('host', 'localhost')}"
-        async with httpx2.AsyncClient(transport=transport, headers=headers, base_url=base) as inside:
+        async with plain_async_client(transport=transport, headers=headers, base_url=base) as inside:
             yield AsyncRiffle(base, http=inside)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import xxhash
 
+from streams.crawl.archives.regular_files import open_regular
 from streams.knowledge.dumps.reading import Place
 
 _HEAD_BYTES = 1 << 20
@@ -82,7 +83,7 @@ def _count(counts: dict[str, int], name: str, count: int, limit: int, rest: str)
 def fingerprint(path: Path, *options: str) -> str:
     """Return a hash of a dump's size, time and beginning, and of the options of its import."""
     stat = path.stat()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(_HEAD_BYTES)
     content = json.dumps([stat.st_size, stat.st_mtime_ns, *options]).encode()
     return blake2b(content + head, digest_size=16).hexdigest()

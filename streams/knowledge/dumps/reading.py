@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
+from streams.crawl.archives.regular_files import open_regular
 from streams.errors import UsageError
+from streams.lines.bounded import LineCutter
 
 BLOCK_BYTES = 1 << 20
 MAX_ITEM_BYTES = 32 << 20
@@ -78,7 +80,7 @@ class Dump:
     def items(self) -> Iterator[Item]:
         """Yield the items in order. Raises UsageError for a file that can't be read or is damaged."""
         try:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 yield from self._lines(file) if self._cut == "lines" else self._pages(file)
         except (OSError, EOFError, zlib.error, ValueError) as error:
             raise UsageError(f"{self.path} can't be read at byte {self.read_bytes:,} ({error})") from error
@@ -124,30 +126,21 @@ class Dump:
             self.read_bytes = place
 
     def _lines(self, file: BinaryIO) -> Iterator[Item]:
-        rest, is_skipping = bytearray(), False
-        place = self._start
+        cutter, place = LineCutter(MAX_ITEM_BYTES), self._start
         for block, begin in self._blocks(file):
-            at = 0
-            while (end := block.find(b"\n", at)) >= 0:
-                line = bytes(rest + block[at:end])
-                rest.clear()
-                at, place = end + 1, Place(begin.member, begin.skip + end + 1)
-                if is_skipping:
-                    is_skipping = False
-                    self.too_large += 1
-                elif line := self._item_of(line):
-                    yield Item(line, place)
-            rest += block[at:]
+            for line, behind in cutter.feed(block):
+                if item := self._item_of(line):
+                    yield Item(item, Place(begin.member, begin.skip + behind))
             place = Place(begin.member, begin.skip + len(block))
-            if len(rest) > MAX_ITEM_BYTES:
-                is_skipping = True
-                rest.clear()
-        if line := self._item_of(bytes(rest)):
-            yield Item(line, place)
+        if item := self._item_of(cutter.finish()):
+            yield Item(item, place)
 
-    def _item_of(self, line: bytes) -> bytes:
+    def _item_of(self, line: bytes | None) -> bytes:
         """Return the line without the brackets and commas of an array around it. A file without brackets has no end
-        mark: its end is the end."""
+        mark: its end is the end. A line that is too long is only counted."""
+        if line is None:
+            self.too_large += 1
+            return b""
         line = line.strip(b" \t\r")
         if self._has_brackets is None and line:
             self._has_brackets = line.startswith(b"[")

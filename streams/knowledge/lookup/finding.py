@@ -18,7 +18,7 @@ from streams.knowledge.lookup.readings import Reading, read_query
 from streams.knowledge.names import name_key, name_keys
 from streams.knowledge.points import point_id, readable_record
 from streams.search.retrieval.model_fit import ActiveModel
-from streams.stores.opener import Stores
+from streams.seen.stores import SeenStores
 from streams.stores.protocols import NamedEntity
 from streams.stores.vector_collection import ENTITIES_ALIAS
 
@@ -58,9 +58,9 @@ class Lookup:
 class Finder:
     """The finder of one process."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: SeenStores) -> None:
         self._stores = stores
-        self._active_model = ActiveModel(lambda: stores.entity_vectors, ENTITIES_ALIAS)
+        self._active_model = ActiveModel(stores.active_entities, ENTITIES_ALIAS)
 
     async def look_up(self, text: str) -> Lookup:
         """Return what a query may ask for. Raises the stores' errors."""
@@ -76,7 +76,7 @@ class Finder:
             return lookup
         near: list[tuple[Entity, float]] = []
         similar: dict[str, float] = {}
-        if not await self._active_model.mismatch(await self._stores.embedder.info(urgent=True)):
+        if not await self._active_model.mismatch(await self._stores.embedder.info("query")):
             vector, near = await self._nearest(text)
             similar = await self._similarities([one.entity_id for one, _, _ in exact], vector)
         candidates = [
@@ -106,17 +106,15 @@ class Finder:
 
     async def _nearest(self, text: str) -> tuple[NDArray[np.float32], list[tuple[Entity, float]]]:
         """Return the vector of the query, and the entities nearest to it."""
-        [vector] = await self._stores.embedder.embed([text], urgent=True)
-        found = await self._stores.entity_vectors.candidates(dense=vector, sparse=None, limit=NEAREST)
-        records = await self.records(hit.payload.url for hit in found.dense)
-        return vector, [(records[hit.payload.url], hit.score) for hit in found.dense if hit.payload.url in records]
+        [vector] = await self._stores.embedder.embed([text], "query")
+        found = await self._stores.nearest_entities(vector, NEAREST)
+        records = await self.records(hit.payload.url for hit in found)
+        return vector, [(records[hit.payload.url], hit.score) for hit in found if hit.payload.url in records]
 
     async def _similarities(self, ids: Sequence[str], vector: NDArray[np.float32]) -> dict[str, float]:
         """Return the cosines of the query with these entities."""
         unique = list(dict.fromkeys(ids))
-        vectors = await asyncio.gather(
-            *(self._stores.entity_vectors.dense_vectors([point_id(one)]) for one in unique[:24])
-        )
+        vectors = await asyncio.gather(*(self._stores.entity_vectors([point_id(one)]) for one in unique[:24]))
         found: dict[str, float] = {}
         for one, rows in zip(unique, vectors, strict=False):
             if rows:

@@ -1,15 +1,30 @@
 """The contents of a panel, as pydantic models: for the page and for the API. Pure."""
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from streams.crawl import urls
+from streams.crawl.domains import has_public_suffix, is_page_below, surely_one_owner
 from streams.knowledge.entity import Entity, Fact, Value
 
 MAX_RELATED = 8
 MAX_OTHERS = 6
+CONTACT_DIGITS = 7
+"""Minimum digits of a telephone number or an account."""
+NO_YEAR = 2_100
+"""The first number that is not read as a year."""
+_NUMBER = re.compile("[\\d ()./+\u00a0\u2010\u2011\u2012\u2013-]+")
+"""Digits with the marks that stand between the digits of a telephone number."""
+_DATE = r"([12]\d{3})(?:-[01]\d-[0-3]\d)?"
+_TIME = re.compile(f"{_DATE}(?:[ \u00a0]?[/\u2010\u2011\u2012\u2013-][ \u00a0]?{_DATE})?")
+"""A year or an ISO date, or the range between two."""
+_WORDS = (re.compile(r"[\w.-]+"), re.compile(r"[\w.-]+", re.ASCII))
+"""Words that may be the name of a host. In a script without spaces, a name stands within other letters."""
 SOURCES = {
     "wikidata": ("Wikidata", "CC0 1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
     "wikipedia": ("Wikipedia", "CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
@@ -181,6 +196,65 @@ def _sources(entity: Entity) -> Iterator[PanelSource]:
         if name in SOURCES:
             title, licence, licence_url = SOURCES[name]
             yield PanelSource(name=title, url=url, licence=licence, licence_url=licence_url)
+
+
+def may_quote(text: str, url: str, website: str) -> bool:
+    """Return whether a panel may quote a statement of a page. Nobody calls a number that a stranger put into a panel.
+
+    A statement with a telephone number, an account or another's address of the web must be of the entity's own website.
+    """
+    read = unicodedata.normalize("NFKC", text).replace("\u3002", ".")  # as browsers read a name (UTS 46)
+    if not _has_contact(read) and all(_is_of_website(one, website) for one in _addresses_in(read)):
+        return True
+    return _is_of_website(url, website)
+
+
+def _is_of_website(url: str, website: str) -> bool:
+    """Return whether a page is of a website: of its host and the names below it, or of its path if it has one.
+
+    Other people have other paths of the same host. A query or a fragment may be a person's, too.
+    """
+    try:
+        site = urls.possible_urls(website)[-1]
+    except urls.InvalidUrl:
+        return False
+    page, own = urlsplit(url), urlsplit(site)
+    if own.path == "/" and not own.query and "#" not in website:
+        return is_page_below(url, [host_of(site)])
+    if "#" in website or not surely_one_owner(urls.host_of(url), urls.host_of(site)):
+        return False
+    if own.query:
+        return (page.path, page.query) == (own.path, own.query)
+    return f"{page.path}/".startswith(f"{own.path.rstrip('/')}/")
+
+
+def _has_contact(text: str) -> bool:
+    """Return whether a text has an address with its marks, or many digits in a row that are no years or dates."""
+    if "@" in text or "://" in text or "www." in text.lower():
+        return True
+    return any(
+        sum(map(str.isdecimal, number)) >= CONTACT_DIGITS and not _is_time(number) for number in _NUMBER.findall(text)
+    )
+
+
+def _is_time(number: str) -> bool:
+    """Return whether a number is a year or an ISO date of our time, or a range from an earlier to a later one."""
+    around = "".join(char for char in number if not char.isdecimal())
+    found = _TIME.fullmatch(number.strip(around))
+    years = [int(year) for year in found.groups() if year] if found else []
+    return bool(years) and "+" not in around and years == sorted(years) and years[-1] < NO_YEAR
+
+
+def _addresses_in(text: str) -> Iterator[str]:
+    """Yield the addresses of the words that are names of hosts: their end is a known public suffix."""
+    for word in {word.strip("_-.") for words in _WORDS for word in words.findall(text)}:
+        if "." in word:
+            try:
+                address = urls.with_scheme(word)
+            except urls.InvalidUrl:
+                continue
+            if has_public_suffix(urls.host_of(address)):
+                yield address
 
 
 def host_of(url: str) -> str:

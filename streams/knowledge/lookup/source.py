@@ -6,20 +6,22 @@ Without imported entities it costs nothing: a search only looks at a note, which
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
 from streams.errors import RiffleError
 from streams.knowledge.entity import Entity
 from streams.knowledge.lookup.finding import Finder, others
-from streams.knowledge.lookup.panel import Mention, Panel
+from streams.knowledge.lookup.panel import Mention, Panel, may_quote
 from streams.pages.document.consent import consent_of
 from streams.search.deadline import Deadline
 from streams.search.query_language.query import parse_query
 from streams.search.request import SearchRequest
+from streams.seen.stores import SeenStores
 from streams.settings import KnowledgeSettings
-from streams.stores.opener import Stores
-from streams.stores.protocols import Filters
+from streams.stores.protocols import Filters, Visible
+from streams.stores.vector_collection import ANY
 from streams.vectors.bm25 import query_vector
 
 LOOK_SECONDS = 60.0
@@ -35,7 +37,7 @@ log = structlog.get_logger(__name__)
 class HasEntities:
     """A note whether entities were imported. It is read in the background, and says no until it was read."""
 
-    def __init__(self, stores: Stores, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stores: SeenStores, clock: Callable[[], float] = time.monotonic) -> None:
         self._stores, self._clock = stores, clock
         self._has_some = False
         self._looks_again = 0.0
@@ -65,7 +67,9 @@ class PanelSource:
 
     name = "panel"
 
-    def __init__(self, stores: Stores, settings: KnowledgeSettings, has_entities: HasEntities | None = None) -> None:
+    def __init__(
+        self, stores: SeenStores, settings: KnowledgeSettings, has_entities: HasEntities | None = None
+    ) -> None:
         self._stores, self._settings = stores, settings
         self._finder = Finder(stores)
         self.has_entities = has_entities or HasEntities(stores)
@@ -76,7 +80,9 @@ class PanelSource:
             return None
         parsed = parse_query(request.text)
         return (
-            None if parsed.conditions.keys() - {"phrase"} else await self.look_up(parsed.text, hidden=request.exclude)
+            None
+            if parsed.conditions.keys() - {"phrase"}
+            else await self.look_up(parsed.text, request.visible, Filters(exclude_sites=request.exclude))
         )
 
     def can_answer(self, request: SearchRequest) -> bool:
@@ -85,11 +91,11 @@ class PanelSource:
         return self._settings.panels and is_first_of_all and self.has_entities()
 
     async def look_up(
-        self, text: str, *, minimum: float | None = None, only: tuple[str, ...] = (), hidden: tuple[str, ...] = ()
+        self, text: str, visible: Visible, filters: Filters = ANY, *, minimum: float | None = None
     ) -> Panel | None:
         """Return what is shown for a text: a panel that is probable enough, a choice, or None.
 
-        Mentions are statements of pages of the domains in `only` (empty: all), and not of `hidden` ones.
+        Mentions are visible statements that meet the filters.
         """
         lookup = await self._finder.look_up(text)
         if lookup.title:
@@ -98,41 +104,44 @@ class PanelSource:
         if not lookup.candidates or lookup.candidates[0].probability < least:
             return None
         best = lookup.candidates[0]
-        panel = await self._panel(best.entity, best.probability, only, hidden)
+        panel = await self._panel(best.entity, best.probability, visible, filters)
         return panel.model_copy(update={"others": tuple(others(lookup, best.entity))})
 
-    async def panel_of(
-        self, entity_id: str, *, only: tuple[str, ...] = (), hidden: tuple[str, ...] = ()
-    ) -> Panel | None:
-        """Return the panel of an entity by its id, or None. Mentions are limited as in `look_up`."""
+    async def panel_of(self, entity_id: str, visible: Visible) -> Panel | None:
+        """Return the panel of an entity by its id, or None. Mentions are visible statements."""
         record = (await self._finder.records([entity_id])).get(entity_id)
         if record is None or record.kind != "entity":
             return None
-        return await self._panel(record, 1.0, only, hidden)
+        return await self._panel(record, 1.0, visible, ANY)
 
-    async def _panel(self, entity: Entity, probability: float, only: tuple[str, ...], hidden: tuple[str, ...]) -> Panel:
+    async def _panel(self, entity: Entity, probability: float, visible: Visible, filters: Filters) -> Panel:
         panel, mentions = await asyncio.gather(
-            self._finder.panel(entity, probability), self.mentions(entity.label, only, hidden)
+            self._finder.panel(entity, probability), self.mentions(entity, visible, filters)
         )
         return panel.model_copy(update={"mentions": tuple(mentions)})
 
-    async def mentions(self, label: str, only: tuple[str, ...], hidden: tuple[str, ...]) -> list[Mention]:
-        """Return statements of the index that have a name, of different pages. A failure leaves the panel without."""
+    async def mentions(self, entity: Entity, visible: Visible, filters: Filters) -> list[Mention]:
+        """Return statements that have the entity's name, of different pages. A failure leaves the panel without."""
+        label = entity.label
         try:
-            found = await self._stores.vectors.candidates(
+            found = await self._stores.candidates(
                 dense=None,
                 sparse=query_vector(label),
-                filters=Filters(phrases=(label,), sites=only, exclude_sites=hidden),
+                visible=visible,
+                filters=replace(filters, phrases=(label,)),
                 limit=CANDIDATES,
             )
-            records = await self._stores.pages.get_normalized([hit.payload.page_id for hit in found.sparse])
+            records = await self._stores.normalized([hit.payload.page_id for hit in found.sparse], visible=visible)
         except RiffleError as error:
             log.info("a panel is without mentions", error=str(error))
             return []
         by_page = {
             hit.payload.page_id: Mention(text=hit.payload.text, title=hit.payload.title, url=hit.payload.url)
             for hit in reversed(found.sparse)
-            if label.casefold() in hit.payload.text.casefold() and len(hit.payload.text) <= MAX_MENTION_CHARS
+            if not hit.payload.doubtful
+            and label.casefold() in hit.payload.text.casefold()
+            and len(hit.payload.text) <= MAX_MENTION_CHARS
+            and may_quote(hit.payload.text, hit.payload.url, entity.website)
         }
         allowed = [one for page, one in by_page.items() if consent_of(records.get(page)).allows_quoting(len(one.text))]
         return list(reversed(allowed))[:MENTIONS]

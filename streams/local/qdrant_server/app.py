@@ -117,6 +117,8 @@ def _list_routes(catalog: Catalog) -> list[Route]:
         Route(f"{name}/points", on_collection(_upsert), methods=["PUT"]),
         Route(f"{name}/points", on_collection(_retrieve), methods=["POST"]),
         Route(f"{name}/points/delete", on_collection(_delete_points), methods=["POST"]),
+        Route(f"{name}/points/payload", on_collection(_set_payload), methods=["POST"]),
+        Route(f"{name}/points/payload/delete", on_collection(_delete_payload), methods=["POST"]),
         Route(f"{name}/points/scroll", on_collection(_scroll), methods=["POST"]),
         Route(f"{name}/points/count", on_collection(_count), methods=["POST"]),
         Route(f"{name}/points/query", on_collection(_query), methods=["POST"]),
@@ -156,6 +158,16 @@ def _delete_points(collection: Collection, body: Body) -> Any:
         collection.update(edge.UpdateOperation.delete_points(list(body["points"])))
     else:
         collection.update(edge.UpdateOperation.delete_points_by_filter(parse_filter(body["filter"])))
+    return _COMPLETED
+
+
+def _set_payload(collection: Collection, body: Body) -> Any:
+    collection.update(edge.UpdateOperation.set_payload_by_filter(parse_filter(body["filter"]), body["payload"]))
+    return _COMPLETED
+
+
+def _delete_payload(collection: Collection, body: Body) -> Any:
+    collection.update(edge.UpdateOperation.delete_payload_by_filter(parse_filter(body["filter"]), list(body["keys"])))
     return _COMPLETED
 
 

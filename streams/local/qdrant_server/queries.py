@@ -99,6 +99,7 @@ def _parse_params(json: Json | None) -> Any:
         hnsw_ef=json.get("hnsw_ef"),
         exact=bool(json.get("exact")),
         indexed_only=bool(json.get("indexed_only")),
+        idf=edge.IdfParams(parse_filter(json["idf"]["corpus"])) if json.get("idf") else None,
         quantization=None
         if quantization is None
         else edge.QuantizationSearchParams(
@@ -162,6 +163,9 @@ def _parse_condition(json: Json) -> Any:
     if "has_id" in json:
         _allow_only(json, {"has_id"}, "id condition")
         return edge.HasIdCondition({UUID(one) if isinstance(one, str) else one for one in json["has_id"]})
+    if "is_empty" in json:
+        _allow_only(json, {"is_empty"}, "condition of an empty field")
+        return edge.IsEmptyCondition(json["is_empty"]["key"])
     return _parse_field(json) if "key" in json else parse_filter(json)
 
 

@@ -39,8 +39,8 @@ MAX_CRASHES = 2
 """Maximum number of crashes after which a server is started once more. On a busy machine Triton now and then takes the
 lock of its own shared memory for broken, and aborts."""
 
-Answer = Literal["healthy", "unhealthy", "broken", "silent"]
-"""A process's answer about its health. `broken`: only a restart helps."""
+Answer = Literal["healthy", "unhealthy", "broken", "silent", "closed"]
+"""A process's answer about its health. `broken`: only a restart helps. `closed`: it has no port to ask at."""
 
 Hints = Sequence[tuple[str, str]]
 """(text in the log, advice), the most specific first."""

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Self
+from urllib.parse import urlsplit
 
 from streams.errors import StartError
 from streams.local.child_process import Child, family_cpu_seconds
-from streams.local.probing import http_status
+from streams.local.probing import http_status, is_closed
 from streams.local.riffle_processes import RiffleProcess
 from streams.local.servers.server import Answer, Server, idle_share
 from streams.local.servers.triton import Triton
@@ -27,7 +28,7 @@ def ask_health(url: str, context: ssl.SSLContext | None = None) -> Answer:
     """Ask a process for its health over HTTP. Only status 503 is an unhealthy answer."""
     status = http_status(url, HEALTH_SECONDS, context)
     if status is None:
-        return "silent"
+        return "closed" if is_closed(urlsplit(url).port or 0) else "silent"
     return "unhealthy" if status == HTTPStatus.SERVICE_UNAVAILABLE else "healthy"
 
 
@@ -43,12 +44,21 @@ def ask(server: Server) -> Answer:
     return server.models_answer() if isinstance(server, Triton) else "healthy"
 
 
+def _ask_both(server: Server, child: Child) -> tuple[Answer, bool]:
+    """Ask a process for its health, and whether it has started and can be nice from now on.
+
+    A worker answers healthy long before it is ready, and on a busy machine a nice process takes minutes to start.
+    """
+    answer = ask(server)
+    return answer, child.will_be_nice and answer == "healthy" and server.is_ready()
+
+
 class HealthChecks:
     """The checks of all processes. `with HealthChecks() as checks`: `look` begins checks, and judges ended ones."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="health")
-        self._asked: dict[str, tuple[Child, Future[Answer]]] = {}
+        self._asked: dict[str, tuple[Child, Future[tuple[Answer, bool]]]] = {}
         self._next: dict[str, float] = {}
         self._idle_share, self._idle_at = 0.0, 0.0
 
@@ -72,7 +82,7 @@ class HealthChecks:
             if now >= self._next.get(name, 0.0):
                 seconds = CHECK_SECONDS if isinstance(watched.server, RiffleProcess) else SERVER_CHECK_SECONDS
                 self._next[name] = now + seconds
-                self._asked[name] = (watched.child, self._pool.submit(ask, watched.server))
+                self._asked[name] = (watched.child, self._pool.submit(_ask_both, watched.server, watched.child))
             return ""
         child, future = self._asked[name]
         if not future.done():
@@ -80,7 +90,8 @@ class HealthChecks:
         del self._asked[name]
         if child is not watched.child:  # the answer of a former process
             return ""
-        if future.result() == "healthy":
+        answer, has_started = future.result()
+        if has_started:
             child.yield_processor()  # after a restart; at the first start it has done so
         used = family_cpu_seconds(child.pid)
-        return watched.patience.check(future.result(), cpu_seconds=used, idle_share=self._idle_share, now=now)
+        return watched.patience.check(answer, cpu_seconds=used, idle_share=self._idle_share, now=now)

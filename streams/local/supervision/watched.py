@@ -8,6 +8,8 @@ the machine busier. So an answer that is late counts for nothing by itself:
   is in an endless loop.
 - Silence of a process that uses no CPU time counts by the clock, slowly while the machine is busy: it hangs, unless
   something else keeps the processor from it.
+- A process that has answered and has closed its port since is about to end. If it does not, it hangs at its end, such
+  as with threads that go on: no busy machine closes a port.
 """
 
 import math
@@ -27,6 +29,8 @@ QUIET_SECONDS = 180.0
 """Time without an answer and without CPU time, on an idle machine (seconds)."""
 QUIET_SHARE = 0.05
 """Maximum share of one processor that counts as no CPU time: a process that hangs may have timers."""
+CLOSED_SECONDS = 60.0
+"""Time in which a process ends after it has closed its port (seconds)."""
 MAX_INTERVAL_SECONDS = 30.0
 """Maximum time between two checks that counts (seconds): the machine may have slept, or the supervisor too."""
 MAX_FORCED = 4
@@ -47,6 +51,7 @@ class Patience:
     refusals: int = 0
     spun_seconds: float = 0.0
     quiet_seconds: float = 0.0
+    closed_seconds: float = 0.0
     forced: int = 0
     """Number of restarts because of this judgement, without a steady run after them."""
     healthy_seconds: float = 0.0
@@ -57,7 +62,8 @@ class Patience:
     def restarted(self, now: float) -> None:
         """Forget the former process: a new one starts now."""
         self.answered, self.started_at, self._checked_at = False, now, math.nan
-        self.refusals, self.spun_seconds, self.quiet_seconds, self.healthy_seconds = 0, 0.0, 0.0, 0.0
+        self.refusals, self.healthy_seconds = 0, 0.0
+        self.spun_seconds = self.quiet_seconds = self.closed_seconds = 0.0
 
     def check(self, answer: Answer, *, cpu_seconds: float, idle_share: float, now: float) -> str:
         """Note a check. Returns the reason to restart the process, or an empty string.
@@ -70,7 +76,8 @@ class Patience:
         self._checked_at, self._cpu_seconds = now, cpu_seconds
         if answer == "broken":
             return "it can't go on without a restart"
-        if answer == "silent":
+        self.closed_seconds = self.closed_seconds + passed if answer == "closed" and self.answered else 0.0
+        if answer in ("silent", "closed"):
             self._note_silence(passed, used, idle_share, now)
         else:
             self._note_answer(passed, healthy=answer == "healthy")
@@ -107,6 +114,8 @@ class Patience:
             return f"it used {self.spun_seconds:.0f} s of CPU time without an answer"
         if self.quiet_seconds >= QUIET_SECONDS * factor:
             return "it does not answer, and does nothing"
+        if self.closed_seconds >= CLOSED_SECONDS:
+            return "it has closed its port, and does not end"
         return ""
 
 

@@ -119,8 +119,17 @@ def weights_of(product: Any) -> Floats:
     """Return the weights of a product, inputs by outputs."""
     scaled = product.input_value(1).get_node()
     numbers = scaled.input_value(0).get_node().input_value(0).get_node().get_data().astype(np.float32)
-    weights: Floats = numbers * scaled.input_value(1).get_node().get_data()
+    weights: Floats = numbers * _constant(scaled.input_value(1).get_node())
     return weights
+
+
+def _constant(node: Any) -> Floats:
+    """Return the numbers of a constant, or of a constant in another shape, as scales of columns have it."""
+    source = node
+    while source.get_type_name() in {"Reshape", "Unsqueeze"}:
+        source = source.input_value(0).get_node()
+    numbers: Floats = source.get_data().reshape(list(node.get_output_shape(0)))
+    return numbers
 
 
 def _compressed(weights: Floats) -> Any:

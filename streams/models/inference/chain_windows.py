@@ -95,11 +95,11 @@ def sections(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
             start = index + 1
 
 
-def parts(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each part of a page for one request: whole sections."""
+def parts(sentences: Sequence[str], least: int = PART_SENTENCES) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each part of a page: whole sections, at least `least` sentences but for the last."""
     start = end = 0
     for _, end in sections(sentences):
-        if end - start >= PART_SENTENCES:
+        if end - start >= least:
             yield start, end
             start = end
     if end > start:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from streams.models.inference.repository import Parameters, find_file
+from streams.models.inference.repository import Parameters, find_file, prefixes_of
 from streams.models.inference.runtimes import ONNXRUNTIME, OPENVINO, open_model
 from streams.models.inference.tokenizing import encode_all
 
@@ -40,6 +40,7 @@ class SentenceEncoder:
         self.dimensions = int(parameters["dimensions"])
         self._normalized = parameters["normalized"] == "true"
         self._pooling = parameters["pooling"]
+        self._prefixes = prefixes_of(parameters)
         self._tokenizer = Tokenizer.from_file(str(find_file(parameters, "tokenizer", folder)))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(int(parameters["max_tokens"]))
@@ -51,11 +52,11 @@ class SentenceEncoder:
 
     def tokens(self, text: str) -> int:
         """Return the number of tokens of a text, as the model reads it."""
-        return len(encode_all(self._tokenizer, [text])[0])
+        return len(encode_all(self._tokenizer, [text], self._prefixes)[0])
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return vectors in the order of the texts, shape (len(texts), dimensions). Long texts lose first lines."""
-        encodings = encode_all(self._tokenizer, texts)
+        encodings = encode_all(self._tokenizer, texts, self._prefixes)
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for length, batch in batches([len(encoding) for encoding in encodings]):
             vectors[batch] = self._run([encodings[index] for index in batch], length)

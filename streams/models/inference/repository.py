@@ -15,6 +15,8 @@ from streams.models.protocols import ModelInfo
 Parameters = Mapping[str, str]
 CHAIN_MODEL = "statement_chain"
 """The name of the chain model in every repository."""
+QUERY_PREFIX, PASSAGE_PREFIX = "query_prefix", "passage_prefix"
+"""The parameters with the words before each query and each passage. Without them, a text is read as it is."""
 _PARAMETER = re.compile(r'(key: "([^"]{1,100})" value \{ string_value: )"([^"]*)"')
 """A parameter of a `config.pbtxt` on one line."""
 _READ_BYTES = 1 << 20
@@ -24,6 +26,11 @@ _SOURCES = "_sources"
 def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters of a model's configuration, as Triton hands it over in JSON."""
     return {key: value.get("string_value", "") for key, value in config.get("parameters", {}).items()}
+
+
+def prefixes_of(parameters: Parameters) -> tuple[str, ...]:
+    """Return the words that may stand before a text of the model."""
+    return tuple(filter(None, (parameters.get(name) for name in (QUERY_PREFIX, PASSAGE_PREFIX))))
 
 
 def set_parameters(config: str, values: Parameters) -> str:
@@ -40,6 +47,8 @@ def model_info(parameters: Parameters, where: str) -> ModelInfo:
             dimensions=int(parameters["dimensions"]),
             max_tokens=int(parameters["max_tokens"]),
             normalized=parameters["normalized"] == "true",
+            query_prefix=parameters.get(QUERY_PREFIX, ""),
+            passage_prefix=parameters.get(PASSAGE_PREFIX, ""),
         )
     except (KeyError, ValueError) as error:
         raise StoreUnavailable(

@@ -47,8 +47,11 @@ def unpack_tokenizer(parameters: Parameters, where: str) -> Tokenizer:
 _EXPORT = "triton_models/export.py"
 
 
-def encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
-    """Return the encodings of the texts by a tokenizer that truncates. It only cuts a last line that is too long."""
+def encode_all(tokenizer: Tokenizer, texts: Sequence[str], prefixes: Sequence[str]) -> list[Encoding]:
+    """Return the encodings of the texts by a tokenizer that truncates. It only cuts a last line that is too long.
+
+    `prefixes` are the model's: the one before a text is kept.
+    """
     # An unpaired surrogate is no text that the tokenizer could take.
     valid = [text.encode("utf-8", "replace").decode() for text in texts]
     encodings: list[Encoding] = tokenizer.encode_batch(valid)
@@ -56,20 +59,21 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
     if not too_long:
         return encodings
     for index in too_long:
-        valid[index] = _drop_far_lines(tokenizer, valid[index])
+        valid[index] = _drop_far_lines(tokenizer, valid[index], prefixes)
     again: list[Encoding] = tokenizer.encode_batch(valid)  # together, since they may be padded to one length
     return again
 
 
-def _drop_far_lines(tokenizer: Tokenizer, text: str) -> str:
+def _drop_far_lines(tokenizer: Tokenizer, text: str, prefixes: Sequence[str]) -> str:
     """Return the text without the lines that don't fit: first the lines after the title, at last the title, too.
 
     The last line is left even if this line by itself is too long.
     """
-    lines = text.split("\n")
+    prefix = next((each for each in prefixes if text.startswith(each)), "")
+    lines = text.removeprefix(prefix).split("\n")
 
     def shortened(dropped: int) -> str:
-        return "\n".join((lines[0], *lines[1 + dropped :]) if dropped < len(lines) - 1 else lines[-1:])
+        return prefix + "\n".join((lines[0], *lines[1 + dropped :]) if dropped < len(lines) - 1 else lines[-1:])
 
     def fits(dropped: int) -> bool:
         return not tokenizer.encode(shortened(dropped)).overflowing
@@ -80,8 +84,8 @@ def _drop_far_lines(tokenizer: Tokenizer, text: str) -> str:
 class PaddedTokenizer:
     """A tokenizer that pads to a multiple of `pad_to`: batches have few shapes."""
 
-    def __init__(self, tokenizer: Tokenizer, *, max_tokens: int, pad_to: int) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, tokenizer: Tokenizer, *, max_tokens: int, pad_to: int, prefixes: Sequence[str] = ()) -> None:
+        self._tokenizer, self._prefixes = tokenizer, prefixes
         padding = tokenizer.padding or {}
         tokenizer.enable_truncation(max_tokens)
         tokenizer.enable_padding(
@@ -91,7 +95,7 @@ class PaddedTokenizer:
 
     def encode(self, texts: Sequence[str]) -> tuple[Tokens, Tokens]:
         """Return ids and mask of shape (len(texts), length). Too long texts lose their first lines."""
-        encodings = encode_all(self._tokenizer, texts)
+        encodings = encode_all(self._tokenizer, texts, self._prefixes)
         ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         return ids, mask

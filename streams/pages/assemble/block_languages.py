@@ -60,13 +60,16 @@ _AS_THE_PAGE = Identified()
 def sample_for_language(blocks: Sequence[Block], max_chars: int) -> str:
     """Return the first paragraphs without code; on a page without paragraphs the short lines, then all."""
     first = blocks[:MAX_BLOCKS]
-    prose = [_without_code(block) for block in first if block.tag != "pre"]
-    sample = _first_chars((text for text in prose if len(text) >= MIN_PARAGRAPH_CHARS), max_chars)
+    sample = _first_chars((text for text in _prose(first) if len(text) >= MIN_PARAGRAPH_CHARS), max_chars)
     if len(sample) < MIN_SAMPLE_CHARS:
-        sample = _first_chars(prose, max_chars)
+        sample = _first_chars(_prose(first), max_chars)
     if len(sample) < MIN_SAMPLE_CHARS:
         sample = _first_chars((block.text for block in first), max_chars)
     return sample
+
+
+def _prose(blocks: Sequence[Block]) -> Iterator[str]:
+    return (_without_code(block) for block in blocks if block.tag != "pre")
 
 
 def _without_code(block: Block) -> str:
@@ -84,11 +87,13 @@ def _first_chars(texts: Iterable[str], max_chars: int) -> str:
 
 
 def _until(texts: Iterable[str], max_chars: int) -> Iterator[str]:
+    if max_chars <= 0:
+        return
     for text in texts:
+        yield text
+        max_chars -= len(text) + 1
         if max_chars <= 0:
             return
-        max_chars -= len(text) + 1
-        yield text
 
 
 def name_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, ...]:

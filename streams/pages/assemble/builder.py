@@ -6,11 +6,12 @@ definitions. An element in a place that the grammar does not allow gets the miss
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from streams.pages.document.model import Block, Container, Span
 from streams.pages.parse.elements import HEADINGS
-from streams.pages.parse.segments import Segment, Walk
+from streams.pages.parse.pairs import pairs_of
+from streams.pages.parse.segments import Part, Segment, Walk
 from streams.pages.text.language import language_tag
 
 FLOW = frozenset({"", "blockquote", "li", "dt", "dd", "th", "td", "caption", "figure", "figcaption"})
@@ -84,6 +85,7 @@ class Builder:
         self._places: dict[int, tuple[int, str]] = {}
         self._made: dict[tuple[int, str, int], int] = {}
         self._layout = frozenset() if clean else layout_tables(walk)
+        self._parts: Mapping[int, Part] = {} if clean else pairs_of(walk)
         self._cells = _cells(walk)
         self._implied = self._hung = 0
         self._hanging: dict[int, list[tuple[int, int]]] = {}
@@ -102,7 +104,8 @@ class Builder:
             return
         place, tag = self._place(segment.element)
         if controls and tag != "pre":
-            text, spans = " ".join(_CONTROL.sub(" ", text).split()), []
+            lines = (" ".join(line.split()) for line in _CONTROL.sub(" ", text).split("\n"))
+            text, spans = "\n".join(line for line in lines if line), []
         place = self._add_missing(place)
         language = self._languages.of(segment.element, tag)
         self._blocks.append(Block(tag, text, place, self._spans(spans, len(text), tag), language))
@@ -115,10 +118,15 @@ class Builder:
             chain.append(element)
             element = self._walk.parents[element]
         place, block = self._places[element] if element >= 0 else (-1, "p")
-        for inner in reversed(chain):
+        chain.reverse()
+        for inner, below in zip(chain, [*chain[1:], -1], strict=False):
             tag = self._walk.tags[inner]
             tag = ALIASES.get(tag, tag)
-            if tag in HEADINGS or tag == "pre":
+            if self._is_around_name(inner, below):
+                continue
+            if (part := self._parts.get(inner)) is not None:
+                place, block = self._enter_part(part, inner), "p"
+            elif tag in HEADINGS or tag == "pre":
                 block = tag
             elif tag in _INNER and inner not in self._layout:
                 place = self._enter(place, tag, inner)
@@ -126,6 +134,18 @@ class Builder:
                     block = "p"
             self._places[inner] = place, block
         return place, block
+
+    def _is_around_name(self, element: int, below: int) -> bool:
+        """Return whether an element is the description around its own name, which the document has before it."""
+        around, name = self._parts.get(element), self._parts.get(below)
+        if around is None or name is None or around.group != name.group:
+            return False
+        return (around.tag, name.tag) == ("dd", "dt")
+
+    def _enter_part(self, part: Part, element: int) -> int:
+        """Enter a name or a description that the page writes without a `dl`."""
+        group = self._enter(self._places[part.above][0], "dl", part.group)
+        return self._new(group, part.tag, element) if self._containers[group].tag == "dl" else group
 
     def _enter(self, place: int, tag: str, element: int) -> int:
         """Enter an element: add its container and the missing ones around it, or stay if no container is allowed."""

@@ -336,4 +336,4 @@ def _cut_of(text: str, start: int, end: int, cuts: list[tuple[int, int]]) -> tup
     behind = cuts[-1][1] if cuts and cuts[-1][0] == end else end
     if text[start - 1 : start] + text[behind : behind + 1] in ("[]", "()"):
         start, end = start - 1, behind + 1
-    return (start - 1 if start and text[start - 1] == " " else start), end
+    return (start - 1 if start and text[start - 1].isspace() else start), end

@@ -10,6 +10,7 @@ import numpy as np
 
 from streams.pages.content.segment_stats import SegmentStats
 from streams.pages.content.tree_sums import subtree_sums
+from streams.pages.parse.pairs import pairs_of
 from streams.pages.parse.segments import Walk
 
 MAX_SHARE = 0.6
@@ -29,6 +30,8 @@ _BOILERPLATE_TAGS = frozenset({"footer", "aside", "form", "dialog", "noscript"})
 _BOILERPLATE_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar"}
 )
+_OF_DEFINITIONS = frozenset({"dt", "dd"})
+"""Parts of a list of definitions: their classes say how they look or open, and the list says what they are."""
 _PARTS = (
     "area banner bar block box btn button card container content cta form grid group header icon inner item label link "
     "list module nav network panel post row section side slot title toggle top unit widget wrap wrapper"
@@ -48,17 +51,18 @@ count there only before a word for a part of a page."""
 def boilerplate_elements(page: Walk, stats: SegmentStats) -> list[bool]:
     """Return whether each element, or an element around it, declares itself to be boilerplate."""
     own_chars = np.bincount(stats.elements, stats.counts[:, 0], len(page.tags)).astype(np.float64)
-    chars = subtree_sums(stats.parents, own_chars).tolist()
+    chars = subtree_sums(stats.ends, own_chars).tolist()
     limit = MAX_SHARE * max(chars[0], 1)
+    names = pairs_of(page)  # a button that names what it opens is no menu
     marked = [
-        tag in _MENU_TAGS or (tag in _BOILERPLATE_TAGS and chars[element] < limit)
+        (tag in _MENU_TAGS and element not in names) or (tag in _BOILERPLATE_TAGS and chars[element] < limit)
         for element, tag in enumerate(page.tags)
     ]
     for element, role in page.named("role").items():
         marked[element] = marked[element] or role in _BOILERPLATE_ROLES
     for attribute in ("class", "id"):
         for element, name in page.named(attribute).items():
-            if element and not marked[element] and chars[element] < limit:
+            if element and not marked[element] and chars[element] < limit and page.tags[element] not in _OF_DEFINITIONS:
                 marked[element] = _names_boilerplate(name)
     for element, parent in enumerate(page.parents):
         if parent >= 0 and marked[parent]:

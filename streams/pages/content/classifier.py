@@ -40,7 +40,7 @@ class Neighbours:
 def group_neighbours(stats: SegmentStats) -> Neighbours:
     elements, words = stats.elements, stats.words
     parents = np.maximum(stats.parents, 0).astype(np.int64)
-    words_below = tree_sums.subtree_sums(stats.parents, np.bincount(elements, words, len(parents)).astype(np.float64))
+    words_below = tree_sums.subtree_sums(stats.ends, np.bincount(elements, words, len(parents)).astype(np.float64))
     section = tree_sums.sections(stats.parents, words_below, SECTION_SHARE * max(float(words_below[0]), 1.0))
     return Neighbours(
         (parents[parents[elements]], section[elements], stats.groups), np.log1p(words)[:, None] + np.float32(0.1)
@@ -67,9 +67,8 @@ class ContentModel:
     def probabilities(self, features: Matrix, near: Neighbours) -> Matrix:
         """Return the probability of each segment. Shape (segments,)."""
         hidden = np.maximum(features @ self.first + self.first_bias, 0)
-        second = np.maximum(
-            tree_sums.pool_means(hidden, near.weights, near.groups, REACHES) @ self.second + self.second_bias, 0
-        )
+        means = tree_sums.apply_to_means(self.second, hidden, near.weights, near.groups, REACHES)
+        second = np.maximum(means + self.second_bias, 0)
         scores = (second @ self.last + self.last_bias)[:, 0]
         probabilities: Matrix = (1.0 / (1.0 + np.exp(-np.clip(scores, -30, 30)))).astype(np.float32)
         return probabilities

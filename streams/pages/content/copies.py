@@ -21,7 +21,8 @@ _REPEATING_TAGS = frozenset({"pre", "td", "th"})
 
 def find_copies(page: Walk, stats: SegmentStats, kept: list[int]) -> set[int]:
     headings = _headings_above(page, kept)
-    compared = [index for index in kept if _is_compared(page, stats, index)]
+    tags, is_long = page.tags, (stats.words >= MIN_WORDS).tolist()
+    compared = [index for index in kept if is_long[index] and tags[page.segments[index].element] not in _REPEATING_TAGS]
     texts = [(headings[index], page.segments[index].text) for index in compared]
     times = Counter(texts)
     first_at: dict[tuple[str, str], int] = {}
@@ -44,10 +45,6 @@ def _headings_above(page: Walk, kept: list[int]) -> dict[int, str]:
         found[index] = "" if is_heading else above
         above = segment.text if is_heading else above
     return found
-
-
-def _is_compared(page: Walk, stats: SegmentStats, index: int) -> bool:
-    return bool(stats.words[index] >= MIN_WORDS) and page.tags[page.segments[index].element] not in _REPEATING_TAGS
 
 
 def _continues(originals: list[int], at: int, step: int) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from streams.pages.content import surroundings
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS, WORD_GROUPS
 from streams.pages.content.segment_stats import SegmentStats, word_mask
-from streams.pages.content.tree_sums import subtree_sums, window_means
+from streams.pages.content.tree_sums import depths, window_means
 from streams.pages.parse.elements import DIVIDING_TAGS
 from streams.pages.parse.segments import Walk
 
@@ -94,7 +94,7 @@ def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Mat
         ],
         axis=1,
     ).astype(np.float32)
-    around = []
+    around: list[Matrix] = []
     at = elements
     for level in range(_LEVELS[-1] + 1):
         if level in _LEVELS:
@@ -120,20 +120,20 @@ def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Mat
         np.float32
     )
     matrix = np.empty((count, COLUMNS), np.float32)
-    matrix[:, :SURROUNDINGS] = np.concatenate(
-        [
-            text,
-            near,
-            inherited,
-            *around,
-            np.stack(position, axis=1),
-            window_means(basis[:, [0, 1, 6]], 3),
-            window_means(basis[:, [0, 1, 6]], 10),
-            *_shift_rows(basis[:, :6]),
-            _group_features(stats.groups, length, link_share),
-        ],
-        axis=1,
-    )
+    column = 0
+    for part in (
+        text,
+        near,
+        inherited,
+        *around,
+        np.stack(position, axis=1),
+        window_means(basis[:, [0, 1, 6]], 3),
+        window_means(basis[:, [0, 1, 6]], 10),
+        *_shift_rows(basis[:, :6]),
+        _group_features(stats.groups, length, link_share),
+    ):
+        matrix[:, column : column + part.shape[1]] = part
+        column += part.shape[1]
     counted = [*sums[0, :3].tolist(), float(np.count_nonzero(good))]
     return matrix, counted + text[:, 14:19].mean(axis=0).tolist(), sums
 
@@ -158,14 +158,11 @@ def _text_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix
 
 def _sums_below(stats: SegmentStats, values: Matrix) -> Matrix:
     """Sum `values` over the segments in each element and below it. Shape (elements, columns)."""
-    # Elements are numbered in document order, so the elements below an element have the numbers after it.
     count = len(stats.parents)
-    sizes = subtree_sums(stats.parents, np.ones(count)).astype(np.int64)
     running = np.zeros((count + 1, values.shape[1]))
     for column in range(values.shape[1]):
         np.cumsum(np.bincount(stats.elements, values[:, column], count), out=running[1:, column])
-    at = np.arange(count)
-    sums: Matrix = (running[at + sizes] - running[at]).astype(np.float32)
+    sums: Matrix = (running[stats.ends] - running[:-1]).astype(np.float32)
     return sums
 
 
@@ -177,16 +174,15 @@ def _masks_of(stats: SegmentStats, sums: Matrix) -> tuple[Matrix, Matrix, Matrix
     held = sums[:, 0]
     own = np.where((held > 0) & (held <= np.float32(float(held[0]) * WIDE_SHARE)), stats.masks, np.uint64(0))
     own[0] = 0
-    inherited, depths = [0], [0]
+    inherited = [0]
     for mask, parent in zip(own.tolist()[1:], stats.parents.tolist()[1:], strict=True):
         inherited.append(mask | inherited[parent])
-        depths.append(depths[parent] + 1)
     above, at = np.maximum(stats.parents, 0), stats.elements
     first = above[at]
     return (
         _unpack_masks(own[at] | own[first] | own[above[first]]),
         _unpack_masks(np.array(inherited, np.uint64)[at]),
-        np.array(depths, np.float32)[at],
+        depths(stats.ends).astype(np.float32)[at],
     )
 
 

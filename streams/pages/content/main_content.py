@@ -7,6 +7,7 @@ justified by held-out pages: decision 0012 has the loss without it.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +16,19 @@ from streams.pages.content.boilerplate_elements import segments_outside_boilerpl
 from streams.pages.content.classifier import Neighbours, content_model, group_neighbours
 from streams.pages.content.copies import find_copies
 from streams.pages.content.features import Matrix, features
-from streams.pages.content.prose_runs import choose_lost_run, find_paragraphs_beside, is_article
+from streams.pages.content.names import find_names, find_tables_of_contents
+from streams.pages.content.prose_runs import choose_lost_run, find_paragraphs_alike, find_paragraphs_beside, is_article
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
-from streams.pages.content.units import find_rest_of_units
+from streams.pages.content.units import find_menus, find_rest_of_units, find_units
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import Parsed
+from streams.pages.parse.pairs import pairs_of
 from streams.pages.parse.segments import Removal, Walk
 
 Kept = NDArray[np.int64]
 """Indices of the segments that are kept, in order."""
+_SECTIONS = [DIVIDING_TAGS.index(tag) for tag in HEADINGS if tag != "h1"]
 _CODE, _TITLE = DIVIDING_TAGS.index("pre"), DIVIDING_TAGS.index("h1")
 
 
@@ -35,7 +39,9 @@ class Thresholds:
     max_cutoff: float = 0.5
     """Maximum of the page's cutoff. A segment with this probability is kept on every page."""
     min_cutoff: float = 0.2
-    """Minimum of the page's cutoff. Code with this probability is kept on every page."""
+    """Minimum of the page's cutoff."""
+    code: float = 0.02
+    """Minimum probability of code that is kept."""
     certain: float = 0.9
     """Minimum probability of a certain segment. The certain segments show where the page's text begins and ends."""
     min_certain_share: float = 0.8
@@ -65,7 +71,7 @@ class Thresholds:
 LIMITS = Thresholds()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JudgedPage:
     """The page, as the passes read it."""
 
@@ -73,6 +79,11 @@ class JudgedPage:
     stats: SegmentStats
     is_article: bool = True
     """False if the page declares to be of another kind than an article: a product, a collection."""
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """The unit of each segment, or -1."""
+        return find_units(self.stats, pairs_of(self.walk))[self.stats.elements]
 
 
 Pass = Callable[[Matrix, JudgedPage, Kept], Kept]
@@ -84,8 +95,14 @@ def add_above_cutoff(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
 
     The set with the highest expected F1 has all segments above half of this F1 (Ye et al. 2012, theorem 1).
     """
-    chosen: Kept = np.union1d(kept, choose_above_cutoff(scores, page.stats.words))
-    return chosen
+    return _union(len(scores), kept, choose_above_cutoff(scores, page.stats.words))
+
+
+def _union(count: int, kept: Kept, others: Kept) -> Kept:
+    """Return the segments of both, in order. `count`: of all segments."""
+    either = np.zeros(count, np.bool_)
+    either[kept] = either[others] = True
+    return np.flatnonzero(either)
 
 
 def choose_above_cutoff(scores: Matrix, words: Matrix) -> Kept:
@@ -102,7 +119,8 @@ def drop_doubtful_ends(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     """Drop doubtful segments before and after the text: other headlines, tags, comments.
 
     The model gives these a higher probability on pages unlike its training pages. The page's title (`h1`) stays: it is
-    short, often doubted, and dates are searched near it.
+    short, often doubted, and dates are searched near it. A section below the title is text, too: a manual page begins
+    with a name and a line on what it does.
     """
     certain = page.stats.words * (scores >= LIMITS.certain)
     total = float(certain.sum())
@@ -110,16 +128,20 @@ def drop_doubtful_ends(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
         return kept
     bounds = [LIMITS.edge_share * total, (1 - LIMITS.edge_share) * total]
     first, last = np.searchsorted(np.cumsum(certain), bounds).tolist()
-    is_title = page.stats.tags[page.stats.elements[kept]] == _TITLE
+    tags = page.stats.tags[page.stats.elements]
+    is_title = tags[kept] == _TITLE
+    titles = kept[is_title & (kept < first)]
+    if len(titles):
+        sections = titles[-1] + np.flatnonzero(np.isin(tags[titles[-1] : first], _SECTIONS))
+        first = min([first, *sections.tolist()])
     chosen: Kept = kept[((first <= kept) & (kept <= last)) | (scores[kept] >= LIMITS.outside) | is_title]
     return chosen
 
 
 def add_code(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
-    """Keep code that is only doubtful: boilerplate has no code."""
+    """Keep code, however doubtful: boilerplate has none, and some manuals write their text as code."""
     is_code = page.stats.tags[page.stats.elements] == _CODE
-    chosen: Kept = np.union1d(kept, np.flatnonzero(is_code & (scores >= LIMITS.min_cutoff)))
-    return chosen
+    return _union(len(scores), kept, np.flatnonzero(is_code & (scores >= LIMITS.code)))
 
 
 def keep_more_if_little(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
@@ -162,17 +184,37 @@ def keep_dropped_prose(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     it are other ones. A product's or a collection's page has such prose beside its content, so it is left as it is.
     """
     run = choose_lost_run(page.stats, kept) if page.is_article else None
-    return kept if run is None else np.union1d(kept, run)
+    return kept if run is None else _union(len(scores), kept, run)
 
 
 def keep_paragraphs_beside(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     """Keep doubtful paragraphs that have the same parent as most of an article's text."""
-    return np.union1d(kept, find_paragraphs_beside(page.stats, scores, kept)) if page.is_article else kept
+    return _union(len(scores), kept, find_paragraphs_beside(page.stats, scores, kept)) if page.is_article else kept
+
+
+def keep_paragraphs_alike(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Keep doubtful paragraphs that are written as kept ones are: the posts of a thread, a post's second paragraph."""
+    return _union(len(scores), kept, find_paragraphs_alike(page.stats, scores, kept))
 
 
 def keep_units(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     """Keep the rest of a list or table of which most is kept, and lists and tables amid kept text."""
-    return np.union1d(kept, find_rest_of_units(page.stats, scores, kept))
+    return _union(len(scores), kept, find_rest_of_units(page.stats, scores, kept, page.units))
+
+
+def drop_menus(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Drop the items that are kept of a list of links of which most are not: it is a menu."""
+    return np.setdiff1d(kept, find_menus(page.stats, kept, page.units))
+
+
+def keep_names(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Keep the headings above kept texts, and the names of kept descriptions."""
+    return _union(len(scores), kept, find_names(page.walk, page.stats, scores, kept))
+
+
+def drop_contents(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Drop tables of contents: lists of links to headings of the page that are kept."""
+    return np.setdiff1d(kept, find_tables_of_contents(page.walk, page.stats, kept))
 
 
 PASSES: tuple[Pass, ...] = (
@@ -183,7 +225,11 @@ PASSES: tuple[Pass, ...] = (
     keep_main_element,
     keep_dropped_prose,
     keep_paragraphs_beside,
+    keep_paragraphs_alike,
     keep_units,
+    drop_menus,
+    keep_names,
+    drop_contents,
     drop_copies,
 )
 """All passes, in order."""
@@ -200,16 +246,16 @@ def _only_element(page: JudgedPage, tag: str) -> tuple[int, int]:
     if not found:
         return 0, 0
     first = found[0]
-    after = np.flatnonzero(page.stats.parents[first + 1 :] < first)
-    end = first + 1 + int(after[0]) if len(after) else len(page.stats.parents)
+    end = int(page.stats.ends[first])
     return (first, end) if found[-1] < end else (0, 0)
 
 
 IN_BOILERPLATE = Removal("element", "it, or one around it, is boilerplate")
 NEIGHBOUR_LINKS = Removal("element", "links to the pages before, after and above it")
 OUTSIDE_MAIN = Removal("element", "outside of the page's main one")
+CONTENTS = Removal("element", "links to headings of the page")
 COPY = Removal("element", "a copy of texts before it")
-REASONS: dict[Pass, Removal] = {keep_main_element: OUTSIDE_MAIN, drop_copies: COPY}
+REASONS: dict[Pass, Removal] = {keep_main_element: OUTSIDE_MAIN, drop_contents: CONTENTS, drop_copies: COPY}
 """The reason for the segments that a pass drops, if it is not the model's probability."""
 DROPPED_SECTION = Removal("quirk", "a section that is dropped")
 

@@ -30,6 +30,20 @@ MIN_BESIDE_PROBABILITY = 0.1
 """Minimum probability of such a paragraph. The content model gives less to notes and to requests to subscribe."""
 MIN_PARENT_SHARE = 0.5
 """Minimum share of one parent's texts in all that is kept that makes its paragraphs the page's text."""
+MIN_ALIKE_WORDS = 10
+"""Minimum words of a paragraph that is kept because most paragraphs of its kind are."""
+MIN_ALIKE_SHARE = 0.7
+"""Minimum share of kept words in the paragraphs of a kind."""
+MIN_ALIKE = 2
+"""Minimum frames of a kind of paragraphs."""
+MIN_FRAMES_SHARE = 0.8
+"""Minimum share of frames in the paragraphs of a kind: each post has one, the paragraphs of an article share one."""
+MIN_THREAD_SHARE = 0.6
+"""Minimum share of the posts in all that is kept of a thread."""
+MIN_INSIDE_PROBABILITY = 0.35
+"""Minimum probability of a paragraph that is kept because the text around it is."""
+MIN_ALIKE_PROBABILITY = 0.2
+"""Minimum probability of a paragraph that is kept because most paragraphs of its kind are."""
 _ARTICLES = ("article", "posting")
 """The ends of schema.org's and OpenGraph's names of articles: `NewsArticle`, `BlogPosting`, `article`."""
 _OF_ANY_PAGE_TEXT = """
@@ -86,3 +100,27 @@ def is_article(head: Head) -> bool:
     """Return False if the page declares a kind that not all pages have, and none of its kinds is an article's."""
     kinds = [kind.lower() for kind in head.kinds]
     return _OF_ANY_PAGE.issuperset(kinds) or any(kind.endswith(_ARTICLES) for kind in kinds)
+
+
+def find_paragraphs_alike(
+    stats: SegmentStats, scores: NDArray[np.float32], kept: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return doubtful paragraphs that are written as most of a page's kept text: each post of a thread in its frame.
+
+    A paragraph is also written as the kept text around it, as in `<div>text<p>text</div>`.
+    """
+    words, groups = stats.words.astype(np.float64), stats.groups
+    is_kept = np.zeros(len(words), np.bool_)
+    is_kept[kept] = True
+    parents = np.maximum(stats.parents[stats.elements], 0)
+    size, held = np.bincount(groups, words), np.bincount(groups, words * is_kept)
+    count = len(stats.parents)
+    frames = np.bincount(np.unique(groups * count + parents) // count, minlength=len(size))
+    is_thread = (held >= MIN_ALIKE_SHARE * size) & (held >= MIN_THREAD_SHARE * held.sum())
+    is_thread &= (frames >= MIN_ALIKE) & (frames >= MIN_FRAMES_SHARE * np.bincount(groups))
+    has_kept_text = np.zeros(len(stats.parents), np.bool_)
+    has_kept_text[stats.elements[kept]] = True
+    is_inside = has_kept_text[parents] & (parents > 0) & (scores >= MIN_INSIDE_PROBABILITY)
+    has_few_links = stats.counts[:, LINK_CHARS] <= MAX_LINK_SHARE * stats.counts[:, CHARS]
+    is_prose = (stats.words >= MIN_ALIKE_WORDS) & has_few_links & (scores >= MIN_ALIKE_PROBABILITY)
+    return np.flatnonzero(is_prose & ~is_kept & (is_thread[groups] | is_inside))

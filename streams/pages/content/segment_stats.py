@@ -22,9 +22,23 @@ TAG_FLAGS = dict.fromkeys(HEADINGS, FLAGS["heading"]) | {"h1": FLAGS["heading"] 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
-_DIGIT = re.compile("[0-9]")
+_SIGN_FLAGS = {
+    **dict.fromkeys("0123456789", FLAGS["digit"]),
+    **dict.fromkeys("$€£", FLAGS["money"]),
+    **dict.fromkeys("|»›•", FLAGS["bar"]),
+}
+_SIGN = re.compile(f"[{''.join(_SIGN_FLAGS)}]")
+_TERM_FLAGS = {
+    word: sum(FLAGS[flag] for flag in TERMS if word in TERMS[flag]) for word in frozenset().union(*TERMS.values())
+}
+"""The flags of each word of short texts."""
+_TERM_WORDS = frozenset(_TERM_FLAGS)
+_SENTENCE, _COLON, _IMAGE, _REPEATED = (FLAGS[name] for name in ("sentence", "colon", "image", "repeated"))
+_UPPER, _MARKED, _TITLE = (FLAGS[name] for name in ("upper", "marked", "title"))
 _TAG_NUMBERS = {tag: number for number, tag in enumerate(DIVIDING_TAGS)}
 _masks: dict[str, int] = {}
+_masks_of_parts: dict[str, int] = {}
+"""The masks of whole classes and ids, and of the parts of classes between spaces, which sites share."""
 _MAX_KNOWN_MASKS = 50_000
 
 
@@ -36,6 +50,8 @@ class SegmentStats:
     """Position of each element's tag in `elements.DIVIDING_TAGS`."""
     parents: NDArray[np.int32]
     """Parent of each element."""
+    ends: NDArray[np.int64]
+    """The first element behind each element and all below it."""
     elements: NDArray[np.int32]
     """Element of each segment."""
     counts: NDArray[np.float32]
@@ -56,28 +72,39 @@ def word_mask(names: str) -> int:
     mask = _masks.get(names)
     if mask is None:
         mask = 0
-        for word in _WORDS.findall(names[:200]):
-            mask |= WORD_BITS.get(word.lower(), 0)
+        for part in names[:200].split():
+            known = _masks_of_parts.get(part)
+            mask |= _mask_of_part(part) if known is None else known
         if len(_masks) >= _MAX_KNOWN_MASKS:
             _masks.clear()
         _masks[names] = mask
     return mask
 
 
+def _mask_of_part(part: str) -> int:
+    mask = 0
+    for word in _WORDS.findall(part):
+        mask |= WORD_BITS.get(word.lower(), 0)
+    if len(_masks_of_parts) >= _MAX_KNOWN_MASKS:
+        _masks_of_parts.clear()
+    _masks_of_parts[part] = mask
+    return mask
+
+
 def _own_mask(tag: str, attributes: Attributes) -> int:
     mask = ELEMENT_BITS.get(tag, 0)
-    for attribute, value in attributes.items():
-        if attribute == "class" or attribute == "id":
-            if value:
-                known = _masks.get(value)
-                mask |= word_mask(value) if known is None else known
-        elif attribute == "role":
-            mask |= ELEMENT_BITS.get(value, 0)
-        elif attribute == "style":
-            if value and _HIDDEN_STYLE.search(value):
-                mask |= 1 << HIDDEN_BIT
-        elif attribute == "hidden" or (attribute == "aria-hidden" and value == "true"):
-            mask |= 1 << HIDDEN_BIT
+    if not attributes:
+        return mask
+    get = attributes.get
+    for names in (get("class"), get("id")):
+        if names:
+            known = _masks.get(names)
+            mask |= word_mask(names) if known is None else known
+    if role := get("role"):
+        mask |= ELEMENT_BITS.get(role, 0)
+    style = get("style")
+    if (style and _HIDDEN_STYLE.search(style)) or "hidden" in attributes or get("aria-hidden") == "true":
+        mask |= 1 << HIDDEN_BIT
     return mask
 
 
@@ -88,6 +115,7 @@ def segment_stats(page: Walk, title: str) -> SegmentStats:
     return SegmentStats(
         tags=np.array([_TAG_NUMBERS[tag] for tag in page.tags], np.int32),
         parents=np.array(page.parents, np.int32),
+        ends=np.array(page.ends(), np.int64),
         elements=elements,
         counts=counts,
         words=words,
@@ -108,20 +136,36 @@ def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[n
     spaced: list[int] = []
     flags: list[int] = []
     for segment, text in zip(page.segments, texts, strict=True):
-        size, weight = len(text), weight_of(text)
-        bits = TAG_FLAGS.get(tags[segment.element], 0)
-        bits |= FLAGS["sentence"] * text.endswith(TRAINED_ENDS) | FLAGS["image"] * bool(segment.images)
-        bits |= FLAGS["repeated"] * (seen[text] > 1) | FLAGS["upper"] * may_begin_sentence(text[0])
-        bits |= FLAGS["colon"] * (text[-1] == ":") | FLAGS["marked"] * segment.marked
-        words = text.count(" ") + 1 + weight.words
+        size, tag, first = len(text), tags[segment.element], text[0]
+        extra, weight = (0, 0) if text.isascii() else weight_of(text)
+        bits = TAG_FLAGS.get(tag, 0)
+        if text[-1].isalnum():
+            pass
+        elif text.endswith(TRAINED_ENDS):
+            bits |= _SENTENCE
+        elif text[-1] == ":":
+            bits |= _COLON
+        if segment.images:
+            bits |= _IMAGE
+        if seen[text] > 1:
+            bits |= _REPEATED
+        if first.isupper() or (first > "z" and may_begin_sentence(first)):
+            bits |= _UPPER
+        if segment.marked:
+            bits |= _MARKED
+        words = text.count(" ") + weight + 1
+        if tag != "pre" and "\n" in text:
+            words += text.count("\n")
         spaced.append(words)
         if size < SHORT:
             low = text.lower()
             parts = low.split()
-            words = len(parts) + weight.words
-            bits |= _short_flags(text, parts) | FLAGS["title"] * (size > 3 and low in title)
+            words = len(parts) + weight
+            bits |= _short_flags(text, parts)
+            if size > 3 and low in title:
+                bits |= _TITLE
         flags.append(bits)
-        size += weight.chars
+        size += extra
         commas, stops = (commas_in(text), stops_in(text)) if size > COUNTED_FROM else (0, 0)
         counts += (size, segment.link_chars, words, commas, stops, segment.links)
     columns = np.array(counts, np.float32).reshape(-1, 6)
@@ -135,13 +179,19 @@ def may_begin_sentence(letter: str) -> bool:
 
 def term_flags(words: list[str]) -> int:
     """Return the flags of a short text by its words (in lower case)."""
-    return sum(FLAGS[flag] * (not terms.isdisjoint(words)) for flag, terms in TERMS.items())
+    flags = 0
+    if not _TERM_WORDS.isdisjoint(words):
+        for word in _TERM_WORDS.intersection(words):
+            flags |= _TERM_FLAGS[word]
+    return flags
 
 
 def _short_flags(text: str, parts: list[str]) -> int:
-    bits = FLAGS["digit"] * bool(_DIGIT.search(text)) | term_flags(parts)
-    bits |= FLAGS["money"] * any(sign in text for sign in "$€£")
-    return bits | FLAGS["bar"] * any(sign in text for sign in "|»›•")
+    bits = term_flags(parts)
+    if not text.isalpha():
+        for sign in _SIGN.findall(text):
+            bits |= _SIGN_FLAGS[sign]
+    return bits
 
 
 def _group_numbers(page: Walk) -> NDArray[np.int64]:

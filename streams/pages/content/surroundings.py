@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from streams.pages.content.lexicon import FLAGS, TEASER_WORDS
 from streams.pages.content.segment_stats import SegmentStats
-from streams.pages.parse.elements import DIVIDING_TAGS
+from streams.pages.content.tree_sums import depths
+from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.segments import Walk
 
 Matrix = NDArray[np.float32]
@@ -33,7 +34,8 @@ TERM_COLUMNS = (0, *(1 + n * _OF_HEADING + column for n in range(2) for column i
 TITLE_COLUMNS = (*(1 + n * _OF_HEADING + 5 for n in range(2)), COLUMNS - 1)
 """Columns that compare a text with the title that the page declares."""
 
-_LEVELS = {DIVIDING_TAGS.index(f"h{level}"): level for level in range(1, 7)}
+_LEVELS = np.array([int(tag[1]) if tag in HEADINGS else 0 for tag in DIVIDING_TAGS])
+"""The rank of each tag as a heading; 0 for others."""
 
 
 def surroundings(page: Walk, stats: SegmentStats, chars: Matrix, good: Matrix, title: str) -> Matrix:
@@ -57,20 +59,19 @@ def _has(stats: SegmentStats, flag: str) -> NDArray[np.bool_]:
 
 def _headings_above(page: Walk, stats: SegmentStats, link_share: Matrix) -> Iterator[Matrix]:
     """Describe the nearest heading above each text, and the next heading of a higher rank above that heading."""
-    levels = np.array([_LEVELS.get(tag, 0) for tag in stats.tags.tolist()])[stats.elements]
+    levels = _LEVELS[stats.tags[stats.elements]]
     teaser = np.zeros(len(levels), np.float32)
-    nearest, upper = np.full((2, len(levels)), -1, np.int64)
-    open_headings: list[tuple[int, int]] = []
+    nearest_of, upper_of = list[int](), list[int]()
+    open_headings: list[tuple[int, int]] = [(0, -1), (0, -1)]
     for index, level in enumerate(levels.tolist()):
-        while level and open_headings and open_headings[-1][0] >= level:
+        while level and open_headings[-1][0] >= level:
             open_headings.pop()
-        if open_headings:
-            nearest[index] = open_headings[-1][1]
-        if len(open_headings) > 1:
-            upper[index] = open_headings[-2][1]
+        nearest_of.append(open_headings[-1][1])
+        upper_of.append(open_headings[-2][1])
         if level:
             open_headings.append((level, index))
             teaser[index] = _teaser_share(page.segments[index].text)
+    nearest, upper = np.array([nearest_of, upper_of], np.int64)
     yield teaser
     flags = [_has(stats, flag) for flag in ("boilerplate", "control", "title")]
     for heading in (nearest, upper):
@@ -92,7 +93,7 @@ def _distance_from_title(stats: SegmentStats, chars: Matrix, good: Matrix) -> It
     """Describe the smallest element around each text and the page's title: its share of the page, and its distance."""
     title = _title_segment(stats)
     exists = float(title >= 0)
-    joint, below, above = _joint_elements(stats.parents, int(stats.elements[title]) if title >= 0 else 0)
+    joint, below, above = _joint_elements(stats, int(stats.elements[title]) if title >= 0 else 0)
     around = joint[stats.elements]
     yield np.full(len(around), exists, np.float32)
     yield chars[around] / max(float(chars[0]), 1.0) * exists
@@ -111,25 +112,21 @@ def _title_segment(stats: SegmentStats) -> int:
     return -1
 
 
-def _joint_elements(parents: NDArray[np.int32], target: int) -> tuple[Indices, Indices, Indices]:
+def _joint_elements(stats: SegmentStats, target: int) -> tuple[Indices, Indices, Indices]:
     """Return the joint element of each element and `target`, and its distances.
 
     The joint element is the innermost one around both. The distances are the levels from it down to the element, and,
     for each element around `target`, the levels down to `target`.
     """
-    count = len(parents)
-    path, listed = [target], parents.tolist()
+    path, depth = [target], depths(stats.ends)
     while path[-1] > 0:
-        path.append(listed[path[-1]])
-    above = np.zeros(count, np.int64)
+        path.append(int(stats.parents[path[-1]]))
+    above = np.zeros(len(depth), np.int64)
     above[path] = np.arange(len(path))
-    joint, below, on_path = [0] * count, [0] * count, set(path)
-    for element in range(1, count):
-        parent = listed[element]
-        is_around = element in on_path
-        joint[element] = element if is_around else joint[parent]
-        below[element] = 0 if is_around else below[parent] + 1
-    return np.array(joint, np.int64), np.array(below, np.int64), above
+    inwards = path[::-1]
+    borders = np.concatenate([inwards, stats.ends[path]])  # where the path's elements begin, then where they end
+    joint = np.repeat(np.array([*inwards, *path[1:]], np.int64), np.diff(borders))
+    return joint, depth - depth[joint], above
 
 
 def _words_in_common(page: Walk, title: str) -> Matrix:
@@ -139,5 +136,7 @@ def _words_in_common(page: Walk, title: str) -> Matrix:
     if words:
         for index, segment in enumerate(page.segments):
             if MIN_TITLE_TEXT <= len(segment.text) <= MAX_TITLE_TEXT:
-                shares[index] = len(words.intersection(segment.text.lower().split())) / len(words)
+                found = segment.text.lower().split()
+                if not words.isdisjoint(found):
+                    shares[index] = len(words.intersection(found)) / len(words)
     return shares

@@ -4,8 +4,6 @@ A tree is given as the parent of each element. Elements are numbered in document
 number than its children. Element 0 is the body, and its parent is -1.
 """
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,12 +13,22 @@ Floats = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
 
-def subtree_sums(parents: Parents, values: Doubles) -> Doubles:
-    """Return the sum of `values` over each element and all elements below it."""
-    sums, above = values.tolist(), parents.tolist()
-    for index in range(len(sums) - 1, 0, -1):
-        sums[above[index]] += sums[index]
-    return np.array(sums, np.float64)
+def subtree_sums(ends: Indices, values: Doubles) -> Doubles:
+    """Return the sum of `values` over each element and all elements below it. Sums of whole numbers are exact.
+
+    `ends`: the first element behind each element and all below it.
+    """
+    running = np.zeros(len(values) + 1)
+    np.cumsum(values, out=running[1:])
+    sums: Doubles = running[ends] - running[:-1]
+    return sums
+
+
+def depths(ends: Indices) -> Indices:
+    """Return the number of elements around each element."""
+    at = np.arange(len(ends))
+    found: Indices = at - np.cumsum(np.bincount(ends, minlength=len(ends)))[: len(ends)]
+    return found
 
 
 def sections(parents: Parents, sums: Doubles, limit: float) -> Indices:
@@ -32,35 +40,43 @@ def sections(parents: Parents, sums: Doubles, limit: float) -> Indices:
     return np.array(section, np.int64)
 
 
-def pool_means(
-    hidden: Floats, weights: Floats, groups: tuple[Indices, Indices, Indices], reaches: tuple[int, int]
+def apply_to_means(
+    matrix: Floats, hidden: Floats, weights: Floats, groups: tuple[Indices, Indices, Indices], reaches: tuple[int, int]
 ) -> Floats:
-    """Return the hidden layer beside its means. Shape (rows, 7 x hidden).
+    """Return the product of the hidden layer and its means, side by side, with a matrix of 7 x hidden rows.
 
-    The means are weighted over all rows and over each grouping, and plain over windows of neighbours.
+    The means are weighted over all rows and over each grouping, and plain over windows of neighbours. All rows of a
+    group have one mean, which is multiplied once.
     """
+    own, page, *of_groups, near, nearer = np.split(matrix, 7)
     weighted = hidden * weights
-    parts = [hidden, np.broadcast_to(weighted.sum(axis=0) / weights.sum(), hidden.shape)]
-    parts += [_group_means(weighted, weights, group) for group in groups]
-    parts += [window_means(hidden, reach) for reach in reaches]
-    return np.concatenate(parts, axis=1, dtype=np.float32)
+    product = hidden @ own
+    product += (weighted.sum(axis=0) / weights.sum()) @ page
+    for group, part in zip(groups, of_groups, strict=True):
+        product += _apply_to_group_means(part, weighted, weights, group)
+    for reach, part in zip(reaches, (near, nearer), strict=True):
+        product += window_means(hidden, reach) @ part
+    return product
 
 
-def _group_means(weighted: Floats, weights: Floats, group: Indices) -> Floats:
+def _apply_to_group_means(matrix: Floats, weighted: Floats, weights: Floats, group: Indices) -> Floats:
     order = np.argsort(group, kind="stable")
     ordered = group[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    starts = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
     means = np.add.reduceat(weighted[order], starts) / np.add.reduceat(weights[order], starts)
-    back = np.empty(len(group), np.int64)
-    back[order] = np.repeat(np.arange(len(starts)), [b - a for a, b in pairwise([*starts.tolist(), len(group)])])
-    spread: Floats = means[back]
-    return spread
+    product = np.empty((len(group), matrix.shape[1]), np.float32)
+    product[order] = np.repeat(means @ matrix, np.diff(starts, append=len(group)), axis=0)
+    return product
 
 
 def window_means(values: Floats, reach: int) -> Floats:
     """Return the mean over the rows at most `reach` away from each row."""
-    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)])
+    sums = np.zeros((len(values) + 1, values.shape[1]))
+    np.cumsum(values, axis=0, dtype=np.float64, out=sums[1:])
     at = np.arange(len(values))
     low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(values))
-    means: Floats = ((sums[high] - sums[low]) / (high - low)[:, None]).astype(np.float32)
+    found = sums[high]
+    found -= sums[low]
+    found /= (high - low)[:, None]
+    means: Floats = found.astype(np.float32)
     return means

@@ -1,4 +1,4 @@
-"""Units of a page: a list, a list of definitions or a table. Its terms and values are kept or left together. Pure.
+"""Units of a page: a list, definitions or a table. The terms and values of one are kept or left together. Pure.
 
 The model judges each text by itself. Short ones are doubtful: the terms of a list of definitions, the cells of a table
 between two paragraphs, an item of two words. So each unit is judged as one: by the share of it that is kept, and by
@@ -6,6 +6,7 @@ the text around it. One that holds headings, tables or parts of a page, such as 
 a page, and no unit.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from streams.pages.content.segment_stats import SegmentStats
 from streams.pages.content.tree_sums import subtree_sums
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
+from streams.pages.parse.segments import Part
 
 Indices = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -31,6 +33,11 @@ MIN_BESIDE_WORDS = 40
 """Minimum words of the texts beside a list of items."""
 MIN_PROBABILITY = 0.1
 """Minimum mean probability of the words of a unit that is kept for the text around it."""
+
+MAX_MENU_SHARE = 0.3
+"""Maximum share of kept words of a menu. More, and the list is content of which the model doubts some items."""
+MIN_MENU_LINKS = 0.7
+"""Minimum share of the characters in links of a menu."""
 
 
 def _is_tag(*names: str) -> NDArray[np.bool_]:
@@ -57,21 +64,25 @@ _LAYOUT = _is_tag(
 _TABLE = DIVIDING_TAGS.index("table")
 
 
-def find_units(stats: SegmentStats) -> Indices:
-    """Return the unit of each element: the outermost list or table around it that is no layout; -1 without one."""
-    holds = subtree_sums(stats.parents, _LAYOUT[stats.tags].astype(np.float64)) > 0
-    tables = subtree_sums(stats.parents, (stats.tags == _TABLE).astype(np.float64)) - (stats.tags == _TABLE)
+def find_units(stats: SegmentStats, parts: Mapping[int, Part]) -> Indices:
+    """Return the unit of each element: the outermost list or table around it that is no layout; -1 without one.
+
+    A group of names and descriptions without a `dl` is a unit, too: its first element is.
+    """
+    holds = subtree_sums(stats.ends, _LAYOUT[stats.tags].astype(np.float64)) > 0
+    tables = subtree_sums(stats.ends, (stats.tags == _TABLE).astype(np.float64)) - (stats.tags == _TABLE)
     starts = (_UNITS[stats.tags] & ~holds & (tables == 0)).tolist()
     units, above = [-1] * len(starts), stats.parents.tolist()
     for element in range(1, len(units)):
         around = units[above[element]]
+        if around < 0 and (part := parts.get(element)) is not None:
+            around = part.group
         units[element] = around if around >= 0 else element if starts[element] else -1
     return np.array(units, np.int64)
 
 
-def find_rest_of_units(stats: SegmentStats, scores: NDArray[np.float32], kept: Indices) -> Indices:
-    """Return the segments of the units that are kept whole."""
-    units = find_units(stats)[stats.elements]
+def find_rest_of_units(stats: SegmentStats, scores: NDArray[np.float32], kept: Indices, units: Indices) -> Indices:
+    """Return the segments of the units that are kept whole. `units`: of each segment."""
     inside, words = units >= 0, stats.words.astype(np.float64)
     if not inside.any():
         return np.array([], np.int64)
@@ -91,6 +102,23 @@ def find_rest_of_units(stats: SegmentStats, scores: NDArray[np.float32], kept: I
     return np.flatnonzero(inside & whole[np.maximum(units, 0)])
 
 
+def find_menus(stats: SegmentStats, kept: Indices, units: Indices) -> Indices:
+    """Return the kept segments of lists of links of which little is kept: a menu, whose items the model doubts.
+
+    `units`: of each segment.
+    """
+    inside, words = units >= 0, stats.words.astype(np.float64)
+    if not inside[kept].any():
+        return np.array([], np.int64)
+    held = kept[inside[kept]]
+    size = _sums_by(units[inside], words[inside], len(stats.parents))
+    kept_size = _sums_by(units[held], words[held], len(stats.parents))
+    links, chars = (_sums_by(units[inside], stats.counts[inside, column], len(stats.parents)) for column in (1, 0))
+    is_menu = (kept_size < MAX_MENU_SHARE * size) & (links >= MIN_MENU_LINKS * chars)
+    chosen: Indices = held[is_menu[units[held]]]
+    return chosen
+
+
 def _is_kept_around(stats: SegmentStats, units: Indices, words: Doubles, kept_words: Doubles) -> NDArray[np.bool_]:
     """Return for each unit whether most of the text around it is kept. The words in units count as none.
 
@@ -99,7 +127,7 @@ def _is_kept_around(stats: SegmentStats, units: Indices, words: Doubles, kept_wo
     """
     size = len(stats.parents)
     around, kept_around = (
-        subtree_sums(stats.parents, _sums_by(stats.elements, values, size)) for values in (words, kept_words)
+        subtree_sums(stats.ends, _sums_by(stats.elements, values, size)) for values in (words, kept_words)
     )
     found, above, is_facts = list[bool](), stats.parents.tolist(), _FACTS[stats.tags].tolist()
     for unit in units.tolist():

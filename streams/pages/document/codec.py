@@ -1,7 +1,7 @@
 """Encodes documents as bytes: MessagePack, with the version of the layout first.
 
 Layout 1 is an array: [1, url, title, description, language, language_confidence, script, containers, blocks, links,
-facts].
+facts], with [..., version] if a stage made it.
 
 - A container is [tag, parent], with [..., spanned_by] if a cell spans it.
 - A block is [tag, text, parent, spans, language], with [..., confidence, script] if it has one of them.
@@ -43,6 +43,7 @@ def encode_document(document: Document) -> bytes:
         [block if block.confidence or block.script else block[:_BLOCK_FIELDS] for block in document.blocks],
         document.links,
         _sort_keys(document.facts),
+        *([document.version] if document.version else ()),
     ]
     packed: bytes = msgpack.packb(layout, use_bin_type=True)
     return packed
@@ -54,7 +55,7 @@ def decode_document(content: bytes) -> Document:
         version, *layout = msgpack.unpackb(content, raw=False, strict_map_key=False)
         if version != VERSION:
             raise InvalidDocument(f"document layout {version}; this release reads layout {VERSION}")
-        url, title, description, language, confidence, script, containers, blocks, links, facts = layout
+        url, title, description, language, confidence, script, containers, blocks, links, facts, *made = layout
         return Document(
             url=url,
             title=title,
@@ -66,6 +67,7 @@ def decode_document(content: bytes) -> Document:
             blocks=tuple(_block(*block) for block in blocks),
             links=tuple(Link(*link) for link in links),
             facts=facts,
+            version=made[0] if made else 0,
         )
     except (ValueError, TypeError, LookupError, AttributeError, msgpack.UnpackException) as error:
         raise InvalidDocument(f"{len(content)} bytes are not a document: {error}") from error

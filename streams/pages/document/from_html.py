@@ -137,6 +137,20 @@ def _are_page_starts(value: Any) -> bool:
     return value == sorted(value) and (not value or value[0] >= 0)
 
 
+def _are_anchors(value: Any) -> bool:
+    """Return whether a value lists blocks, each once and in their order, with an anchor."""
+    if not isinstance(value, list) or not all(isinstance(each, list) and len(each) == 2 for each in value):
+        return False
+    blocks = [block for block, _ in value]
+    is_in_order = all(type(block) is int for block in blocks) and blocks == sorted(set(blocks))
+    return is_in_order and all(map(_is_text, (anchor for _, anchor in value)))
+
+
+def _are_blocks(value: Any) -> bool:
+    """Return whether a value lists blocks, each once and in their order."""
+    return _is_list_of(lambda each: type(each) is int and each >= 0)(value) and value == sorted(set(value))
+
+
 _are_texts = _is_list_of(_is_text)
 _FACTS: dict[str, Callable[[Any], bool]] = {
     "author": _is_text,
@@ -151,6 +165,9 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     "type": _is_text,
     "format": _is_text,
     "pages": _are_page_starts,
+    "anchors": _are_anchors,
+    "doubtful": _are_blocks,
+    "unread_chars": lambda value: type(value) is int and value >= 0,
     "structured": _is_list_of(_is_item),
     "opengraph": _is_card,
     "twitter": _is_card,

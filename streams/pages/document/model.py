@@ -48,7 +48,7 @@ class Span(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One text of a document. Its spaces are collapsed, except in `pre`, which keeps its lines."""
+    """One text of a document. Its spaces are collapsed, and line breaks (`<br>`) are line feeds. `pre` keeps both."""
 
     tag: str
     text: str
@@ -96,9 +96,25 @@ class Document:
     facts: dict[str, Any] = field(default_factory=dict)
     """Facts that the page declares about itself, by name: docs/reference/document.md lists them."""
 
+    version: int = 0
+    """Version of the stage that made it (`topology`). 0: it was made outside of the stage, or before versions."""
+
     def page_of(self, block: int) -> int:
         """Return the number of the page of a file that a block is on, from 1; 0 for a document without pages."""
         return bisect_right(self.facts.get("pages") or (), block)
+
+    @property
+    def unread_chars(self) -> int:
+        """Number of characters of a file that were not read, since it is longer than what is read of a file."""
+        return int(self.facts.get("unread_chars") or 0)
+
+    def anchors(self) -> dict[int, str]:
+        """Return the anchor of each heading and term that an address leads to, by its block."""
+        return dict(self.facts.get("anchors") or ())
+
+    def doubtful(self) -> frozenset[int]:
+        """Return the blocks whose text may be hidden from readers (`parse.hiding.doubts`)."""
+        return frozenset(self.facts.get("doubtful") or ())
 
     @property
     def text(self) -> str:

@@ -62,7 +62,7 @@ def _block_html(block: Block, page_language: str) -> str:
         kind = f' class="language-{escape(block.language)}"' if block.language else ""
         return f"<pre><code{kind}>{inner}</code></pre>"
     language = f' lang="{escape(block.language)}"' if block.language and block.language != page_language else ""
-    return f"<{block.tag}{language}>{inner}</{block.tag}>"
+    return f"<{block.tag}{language}>{inner.replace(chr(10), '<br>')}</{block.tag}>"
 
 
 def _inline(text: str, spans: tuple[Span, ...]) -> str:

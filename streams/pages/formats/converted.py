@@ -5,7 +5,8 @@ space there is the end of a line, or a letter that a justified line moved away f
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import groupby
@@ -18,6 +19,9 @@ PAGE_ATTRIBUTE = "data-riffle-page"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]+")
 _DATE = re.compile(r"(\d{4})-?(\d\d)?-?(\d\d)?")
 _SPACELESS = "\u3001-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60"
+SOFT_HYPHEN = "\u00ad"
+_WORD = re.compile(r"[^\W\d_]++(?:-[^\W\d_]++)*+")
+_OPENING = "([{\"'\u201c\u201e\u2018\u201a\u00ab\u2039"
 _GAP = re.compile(rf"(?<=[{_SPACELESS}]) (?=[{_SPACELESS}])")
 MAX_TITLE_CHARS = 300
 """Maximum length of a title that is looked at (characters)."""
@@ -49,11 +53,18 @@ class Converted:
     description: str = ""
     links: tuple[str, ...] = field(default=())
     """Addresses that are in no text."""
+    unread_chars: int = 0
+    """Number of characters beyond what is read of a file, as far as they can be counted."""
 
 
 def clean(text: str) -> str:
     """Return a text without control characters."""
     return _CONTROLS.sub("", text)
+
+
+def estimate_rest(chars: int, read: int, parts: int) -> int:
+    """Return about how many characters the other parts of a file have, if they are as long as those that were read."""
+    return (parts - read) * chars // read
 
 
 def element(tag: str, text: str) -> str:
@@ -113,19 +124,51 @@ def _join_letters(text: str) -> str:
     return " ".join(parts)
 
 
-def join_lines(lines: Sequence[str], *, divides_words: bool) -> str:
+def count_words(lines: Iterable[str]) -> Counter[str]:
+    """Count the words of lines in lower case, without halves at their ends: what tells whether a word is divided."""
+    counts: Counter[str] = Counter()
+    was_cut = False
+    for line in lines:
+        is_cut = line.endswith("-")
+        words = _WORD.findall(line.lower())
+        counts.update(words[was_cut : len(words) - is_cut])
+        was_cut = is_cut
+    return counts
+
+
+def join_lines(lines: Sequence[str], *, divides_words: bool, known: Mapping[str, int] | None = None) -> str:
     """Join the lines of a paragraph.
 
     `divides_words`: a hyphen at the end of a line divides a word, as a printed page does. Otherwise it was written.
+    `known` are the words of the text with their numbers: they show whether a hyphen belongs to a word.
     """
     parts: list[str] = []
     before = ""
     for line in lines:
-        if before.endswith("-") and before[-2:-1].isalpha() and line[:1].islower():
-            if divides_words:
+        if before.endswith(("-", SOFT_HYPHEN)) and before[-2:-1].isalpha() and line[:1].isalnum():
+            if before.endswith(SOFT_HYPHEN) or (divides_words and _is_divided(before, line, known or {})):
                 parts[-1] = before[:-1]
+            elif not divides_words and not line[:1].islower():
+                parts.append(" ")
         elif parts:
             parts.append(" ")
         parts.append(line)
         before = line
     return close_gaps("".join(parts))
+
+
+def _is_divided(before: str, line: str, known: Mapping[str, int]) -> bool:
+    """Return whether a hyphen between two lines only divides a word.
+
+    It does if the text has the joined word more often than the one with the hyphen. If it has neither, it does before
+    a small letter, unless there was a hyphen before (`state-of-the-`), or both halves are words of the text.
+    """
+    first = before[:-1].rpartition(" ")[2].lower().lstrip(_OPENING)
+    found = _WORD.match(line.lower())
+    second = found[0] if found else ""
+    joined, hyphenated = known.get(first + second, 0), known.get(f"{first}-{second}", 0)
+    if joined or hyphenated:
+        return joined > hyphenated
+    if not line[:1].islower() or "-" in first:
+        return False
+    return not (known.get(first) and known.get(second))

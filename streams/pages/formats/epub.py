@@ -12,24 +12,29 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from streams.charset import decode_utf8
 from streams.errors import Refused
 from streams.pages.formats.converted import MAX_CHARS, Converted, clean, iso_date, title_of_url
-from streams.pages.formats.zipped import Archive, local_name, parse_xml, serialize_html
+from streams.pages.formats.zipped import Archive, attribute, local_name, parse_xml, serialize_html
 from streams.pages.parse.page import SAFE_TAGS, refuse_nesting
 
 CONTAINER = "META-INF/container.xml"
 MAX_CHAPTERS = 2_000
+MAX_AUTHORS = 20
+"""Maximum number of creators that are read."""
+_ENCRYPTION = "META-INF/encryption.xml"
+_OF_FONTS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
+"""Algorithms that only hide fonts."""
 _CHAPTER_TYPES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml"})
 
 
 def convert_epub(body: bytes, url: str) -> Converted:
     """Convert an EPUB. Raises Refused."""
     archive = Archive(body)
-    if "META-INF/encryption.xml" in archive.names and b"EncryptedData" in archive.read("META-INF/encryption.xml"):
-        raise Refused("epub", "it is encrypted")
+    _refuse_encryption(archive)
     package = _package_name(archive)
     root = parse_xml(archive.read(package))
     facts = _facts(root)
     chapters, chars = [], 0
-    for number, name in enumerate(_chapters(root, posixpath.dirname(package)), 1):
+    names = list(_chapters(root, posixpath.dirname(package)))
+    for number, name in enumerate(names, 1):
         html = _chapter(archive.read(name), number)
         chapters.append(html)
         chars += len(html)
@@ -40,12 +45,38 @@ def convert_epub(body: bytes, url: str) -> Converted:
     return Converted(
         "\n".join(chapters),
         title=facts.get("title", "") or title_of_url(url),
-        author=facts.get("creator", ""),
+        author=", ".join(_authors(root)),
         published=iso_date(facts.get("date", "")),
         modified=iso_date(facts.get("dcterms:modified", "")),
         language=facts.get("language", ""),
         description=facts.get("description", ""),
+        unread_chars=(len(names) - len(chapters)) * chars // len(chapters),
     )
+
+
+def _refuse_encryption(archive: Archive) -> None:
+    """Refuse a book whose chapters are encrypted. Fonts often are, against copying (OCF 3.3, section 4.4)."""
+    content = archive.read(_ENCRYPTION)
+    for item in parse_xml(content).iter() if content else ():
+        if local_name(item) == "EncryptedData" and not any(
+            attribute(node, "Algorithm") in _OF_FONTS for node in item if local_name(node) == "EncryptionMethod"
+        ):
+            raise Refused("epub", "it is encrypted, so only its owner's program can read it: ask for a free copy")
+
+
+def _authors(root: Any) -> list[str]:
+    """Return all creators of a book, without those that another role is stated of, such as its illustrator."""
+    roles: dict[str, str] = {}
+    found: list[tuple[str, str, str]] = []
+    for node in root.iter():
+        text = " ".join(clean(node.text or "").split()) if isinstance(node.tag, str) else ""
+        if local_name(node) == "meta" and attribute(node, "property") == "role":
+            roles[attribute(node, "refines").removeprefix("#")] = text
+        elif local_name(node) == "creator" and text and len(found) < MAX_AUTHORS:
+            found.append((text[:200], attribute(node, "id"), attribute(node, "role")))
+    return list(dict.fromkeys(name for name, key, role in found if (role or roles.get(key, "aut")) == "aut")) or [
+        name for name, _, _ in found[:1]
+    ]
 
 
 def _package_name(archive: Archive) -> str:

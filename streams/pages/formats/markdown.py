@@ -14,6 +14,7 @@ from markdown_it.token import Token
 
 from streams.charset import decode
 from streams.pages.formats.converted import Converted, clean, iso_date, title_of_url
+from streams.pages.text.undeclared_encodings import choose_encoding
 
 MAX_MARKDOWN_CHARS = 1_000_000
 """Maximum length of a file (characters). A second of parsing."""
@@ -36,7 +37,8 @@ MAX_NOTES = 500
 
 
 def convert_markdown(body: bytes, headers: Mapping[str, str], url: str) -> Converted:
-    text = clean(decode(body, headers.get("content-type", ""))[:MAX_MARKDOWN_CHARS].replace("\r\n", "\n"))
+    whole = decode(body, headers.get("content-type", ""), choose_encoding)
+    text = clean(whole[:MAX_MARKDOWN_CHARS].replace("\r\n", "\n"))
     fields, text = _split_front(text)
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
     parser.core.ruler.push("riffle", _rewrite_marks)
@@ -50,6 +52,7 @@ def convert_markdown(body: bytes, headers: Mapping[str, str], url: str) -> Conve
         published=iso_date(fields.get("date", "")),
         language=fields.get("lang", "") or fields.get("language", ""),
         description=fields.get("description", ""),
+        unread_chars=max(len(whole) - MAX_MARKDOWN_CHARS, 0),
     )
 
 

@@ -1,13 +1,13 @@
 """PDF -> HTML: paragraphs, headings, lists and code from the lines of each page. Pure.
 
 A PDF has no paragraphs: it places letters. So paragraphs are guessed by distance, indent and font, and headings by the
-outline, else by a larger or bold font. Lines that many pages have at the same edge (headers, footers, page numbers) are
-left out, and so is a table of contents. Tables become paragraphs.
+outline, else by a larger or bold font. A table of contents with dots is left out, and so are headers and footers
+(`pdf_edges`).
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -17,7 +17,7 @@ from streams.language.marks import is_closed
 from streams.pages.formats.converted import (
     Converted,
     clean,
-    close_gaps,
+    count_words,
     element,
     is_no_title,
     iso_date,
@@ -25,16 +25,11 @@ from streams.pages.formats.converted import (
     page,
     title_of_url,
 )
-from streams.pages.formats.pdf_lines import Line, Pdf, read_lines
+from streams.pages.formats.office.tables import table
+from streams.pages.formats.pdf_edges import drop_repeated
+from streams.pages.formats.pdf_lines import DYNAMIC_FORM, Pdf, read_lines
+from streams.pages.formats.pdf_model import Line
 
-MIN_REPEATED_PAGES = 3
-"""Minimum number of pages with a repeated line at their edge. Of two pages, both."""
-MIN_REPEATED_SHARE = 0.25
-"""Minimum share of such pages. Headers of books differ by chapter, and by left and right page."""
-NEAR_PAGES = 4
-"""Number of pages before and after a page that may repeat the header of its chapter."""
-EDGE_LINES = 3
-"""Number of lines at either edge of a page that may be headers or footers."""
 HEADING_SIZE = 1.12
 """Minimum size of a heading, as a multiple of the text's size."""
 MAX_HEADING_CHARS = 160
@@ -47,11 +42,9 @@ INDENT = 0.8
 SHORT_LINE = 0.88
 """Maximum width of a paragraph's last line, as a share of the text's width."""
 _LEADERS = re.compile(r"(?:[ ]?[.․·]){4,}+[ ]?(?:\d{1,5}|[ivxlc]{1,8})?$|(?:[ ][.]){4,}+")
-_NUMBER = re.compile(r"\d+")
+_FORM_NOTICE = "if this message is not eventually replaced by the proper contents of the document"
+"""A part of the notice that Acrobat's programs write, where other programs look for a form's text."""
 _WORD = re.compile(r"\w+")
-_PAGE_NUMBER = re.compile(
-    r"(?:[-–—]\s?)?(?:page\s)?(?:\d{1,5}|[ivxlc]{1,8})(?:\s?[-–—])?(?:\s(?:of|/)\s\d{1,5})?", re.IGNORECASE
-)
 _BULLET = re.compile(r"(?:[•◦‣▪▸●○■□◆∙·⁃➢✓*]|[–—-])\s+(?=\S)")
 _ORDERED = re.compile(r"(?:\d{1,2}|[a-z])[.)]\s+(?=\S)|\[\d{1,3}\]\s")
 _SECTION = re.compile(r"(?:(?:Chapter|Section|Appendix)\s)?(?:\d{1,2}|[A-Z])(?:\.\d{1,2}){0,4}\.?\s+(?=\w)")
@@ -77,12 +70,20 @@ def convert_pdf(body: bytes, url: str) -> Converted:
     """Convert a PDF. Raises Refused if it can't be read, or has no text."""
     pdf = read_lines(body)
     if not any(line.text for lines in pdf.pages for line in lines):
-        raise Refused("pdf", "it has no text: its pages are pictures, or it is empty")
+        raise Refused(
+            "pdf", "it has no text: its pages are pictures, or it is empty. Recognise the text of a scan first (OCR)"
+        )
+    if len(pdf.pages) == 1 and _FORM_NOTICE in " ".join(line.text for line in pdf.pages[0]).lower():
+        raise Refused("pdf", DYNAMIC_FORM)
     pages = drop_repeated(pdf.pages)
     style = style_of(pages)
     title = _title(pdf, pages, style) or title_of_url(url)
     outline = _outline_by_page(pdf)
-    html = [page(number + 1, _page_blocks(lines, style, outline.get(number, {}))) for number, lines in enumerate(pages)]
+    known = count_words(line.text for lines in pages for line in lines)
+    html = [
+        page(number + 1, _page_blocks(lines, style, outline.get(number, {}), known))
+        for number, lines in enumerate(pages)
+    ]
     return Converted(
         html="\n".join(html),
         title=title,
@@ -91,53 +92,14 @@ def convert_pdf(body: bytes, url: str) -> Converted:
         modified=iso_date(pdf.metadata.get("ModDate", "")),
         language=pdf.language,
         description=" ".join(clean(pdf.metadata.get("Subject", "")).split()),
+        unread_chars=pdf.left_out * sum(len(line.text) for lines in pages for line in lines) // len(pages),
     )
-
-
-def drop_repeated(pages: Sequence[list[Line]]) -> list[list[Line]]:
-    """Drop the headers, footers and numbers of pages: lines at an edge that many pages have, apart from numbers.
-
-    If such lines are most of the text, as in a deck of slides, nothing is dropped.
-    """
-    edges = [{id(line): _edge_key(line) for line in _edges(lines)} for lines in pages]
-    counts = Counter(key for keys in edges for key in {*keys.values()})
-    needed = max(min(MIN_REPEATED_PAGES, max(len(pages), 2)), MIN_REPEATED_SHARE * len(pages))
-    kept = []
-    for index, lines in enumerate(pages):
-        near = Counter(
-            key for keys in edges[max(0, index - NEAR_PAGES) : index + NEAR_PAGES + 1] for key in {*keys.values()}
-        )
-        repeated = {
-            line for line, key in edges[index].items() if counts[key] >= needed or near[key] >= MIN_REPEATED_PAGES
-        }
-        kept.append(
-            [
-                line
-                for line in lines
-                if id(line) not in repeated and not (id(line) in edges[index] and _PAGE_NUMBER.fullmatch(line.text))
-            ]
-        )
-    return kept if 2 * _chars(kept) >= _chars(pages) else list(pages)
-
-
-def _chars(pages: Sequence[Sequence[Line]]) -> int:
-    return sum(len(line.text) for lines in pages for line in lines)
-
-
-def _edges(lines: Sequence[Line]) -> list[Line]:
-    """Return the highest and the lowest lines of a page. Their order in the file may be another one."""
-    by_height = sorted(lines, key=lambda line: -line.top)
-    return by_height if len(by_height) <= 2 * EDGE_LINES else [*by_height[:EDGE_LINES], *by_height[-EDGE_LINES:]]
-
-
-def _edge_key(line: Line) -> str:
-    return f"{_NUMBER.sub('#', line.text)[:80]}@{round(line.top / 8)}"
 
 
 def style_of(pages: Sequence[Sequence[Line]]) -> Style:
     """Return what is normal in the text: by letters, since a title has few."""
     lines = [line for page_lines in pages for line in page_lines]
-    prose = [line for line in lines if not line.fixed] or lines
+    prose = [line for line in lines if not line.fixed and not line.rows] or lines
     sizes: Counter[float] = Counter()
     for line in prose:
         sizes[line.size] += len(line.text)
@@ -207,16 +169,18 @@ def _outline_by_page(pdf: Pdf) -> dict[int, dict[str, int]]:
 
 
 def _letters(text: str) -> str:
-    return "".join(letter for letter in _SECTION.sub("", text, count=1).lower() if letter.isalpha())
+    return "".join(filter(str.isalpha, _SECTION.sub("", text, count=1).lower()))
 
 
-def _page_blocks(lines: Sequence[Line], style: Style, outline: dict[str, int]) -> Iterator[str]:
+def _page_blocks(
+    lines: Sequence[Line], style: Style, outline: dict[str, int], known: Mapping[str, int]
+) -> Iterator[str]:
     """Yield the blocks of a page as HTML."""
     at = 0
     items: list[str] = []
     while at < len(lines):
         end = _end_of_block(lines, at, style, outline)
-        tag, text = _block(lines[at:end], style, outline)
+        tag, text = _block(lines[at:end], style, outline, known)
         at = end
         if tag == "li":
             items.append(element("li", text))
@@ -224,7 +188,9 @@ def _page_blocks(lines: Sequence[Line], style: Style, outline: dict[str, int]) -
         if items:
             yield f"<ul>{''.join(items)}</ul>"
             items = []
-        if text:
+        if tag == "table":
+            yield text
+        elif text:
             yield element(tag, text)
     if items:
         yield f"<ul>{''.join(items)}</ul>"
@@ -253,10 +219,12 @@ def _goes_on(first: Line, above: Line, line: Line, level: int, style: Style, out
 
 def _begins_block(first: Line, above: Line, line: Line, style: Style, outline: dict[str, int]) -> bool:
     gap = above.bottom - line.bottom
-    if line.fixed != first.fixed or _heading_level(line, style, outline):
+    if line.fixed != first.fixed or line.rows or first.rows or _heading_level(line, style, outline):
         return True
     if line.fixed:
         return gap < 0 or gap > 3 * style.leading
+    if above.text[-1:] == "-" and above.text[-2:-1].isalpha() and line.text[:1].islower():
+        return False
     if gap < -0.5 * line.size or gap > PARAGRAPH_GAP * max(style.leading, 1.05 * line.size):
         return not _is_column_break(above, line, style)
     if _BULLET.match(line.text) or _ORDERED.match(line.text) or _has_leaders(above.text):
@@ -283,11 +251,11 @@ def _is_column_break(above: Line, line: Line, style: Style) -> bool:
 def _heading_level(line: Line, style: Style, outline: dict[str, int]) -> int:
     """Return the level of a heading, 1 to 6; 0 for a line that is none."""
     text = line.text
-    if len(text) > MAX_HEADING_CHARS or line.fixed or not any(letter.isalpha() for letter in text):
+    if len(text) > MAX_HEADING_CHARS or line.fixed or line.rows or not any(map(str.isalpha, text)):
         return 0
     if _has_leaders(text):
         return 0
-    depth = outline.get(_letters(text))
+    depth = outline.get(_letters(text)) if outline else None
     if depth is not None and (line.bold or line.size >= style.size):
         return min(depth + 2, 6)
     if text.endswith((".", ",", ";")) and not _SECTION.match(text):
@@ -299,17 +267,19 @@ def _heading_level(line: Line, style: Style, outline: dict[str, int]) -> int:
     return 0
 
 
-def _block(lines: Sequence[Line], style: Style, outline: dict[str, int]) -> tuple[str, str]:
+def _block(lines: Sequence[Line], style: Style, outline: dict[str, int], known: Mapping[str, int]) -> tuple[str, str]:
     """Return the tag and the text of a block."""
+    if lines[0].rows:
+        return "table", table(lines[0].rows)
     level = _heading_level(lines[0], style, outline)
     if level:
-        return f"h{level}", close_gaps(" ".join(line.text for line in lines))
+        return f"h{level}", join_lines([line.text for line in lines], divides_words=True, known=known)
     if lines[0].fixed:
         left = min(line.left for line in lines)
         return "pre", "\n".join(_indent(line, left) + line.text for line in lines)
     if _has_leaders(lines[-1].text):
         return "p", ""
-    text = join_lines([line.text for line in lines], divides_words=True)
+    text = join_lines([line.text for line in lines], divides_words=True, known=known)
     if bullet := _BULLET.match(text):
         return "li", text[bullet.end() :]
     return "p", text

@@ -1,4 +1,4 @@
-"""Plain text -> HTML: paragraphs of prose, underlined headings, lists and quotations; all else stays as written. Pure.
+"""Plain text -> HTML: paragraphs, lines, underlined headings, lists and quotations; all else stays as written. Pure.
 
 The marks of a quotation in a mail (`>`), and the headers and footers around a form feed, are no text.
 """
@@ -6,14 +6,14 @@ The marks of a quotation in a mail (`>`), and the headers and footers around a f
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from html import escape
 
 from streams.charset import decode
 from streams.pages.formats.converted import MAX_CHARS, Converted, clean, element, join_lines, title_of_url
+from streams.pages.text.undeclared_encodings import choose_encoding
+from streams.pages.text.wrapped_lines import BLANK, COLUMNS, read_lines
 
 MAX_TITLE_CHARS = 120
-MIN_LINE_CHARS = 20
-"""Minimum length of the longest line of a paragraph of several lines (characters). Lines of code are shorter."""
-_BLANK = re.compile(r"\n[ \t\r\f]*\n")
 _UNDERLINE = re.compile(r"\s*([=\-~^*#])\1{2,}\s*")
 _NUMBERED = re.compile(
     r"\s*+(?:(?:Chapter|Section|Appendix) )?((?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4})"
@@ -21,21 +21,17 @@ _NUMBERED = re.compile(
 )
 """The number of a chapter, in front of its title."""
 _NO_TITLE_END = re.compile(r"[.,;:][\s\d]*\Z")
-_COLUMNS = re.compile(r"\S {3,}\S|\t")
 _NUMBER = re.compile(r"\d+")
-_COMMAND = re.compile(r"\s*[$#]\s?\S")
-"""A line of a shell's session or of a configuration."""
 _BULLET = re.compile(r"\A\s*(?:[-*+•o]|\d{1,3}[.)])\s+(?=\S)")
-_MIN_LETTERS = 0.6
-"""Minimum share of letters and spaces in prose. Code and tables have fewer."""
 
 
 def convert_plain(body: bytes, headers: Mapping[str, str], url: str) -> Converted:
-    decoded = decode(body, headers.get("content-type", ""))[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n")
-    text = clean(_without_page_breaks(decoded))
-    parts = [part for part in _BLANK.split(text) if part.strip()]
+    whole = decode(body, headers.get("content-type", ""), choose_encoding)
+    text = clean(_without_page_breaks(whole[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n")))
+    parts = [part for part in BLANK.split(text) if part.strip()]
     title = _title(parts)
-    return Converted("\n".join(_blocks(parts)), title=title or title_of_url(url))
+    unread = max(len(whole) - MAX_CHARS, 0)
+    return Converted("\n".join(_blocks(parts)), title=title or title_of_url(url), unread_chars=unread)
 
 
 def _without_page_breaks(text: str) -> str:
@@ -59,7 +55,7 @@ def _without_page_breaks(text: str) -> str:
 
 
 def _is_in_columns(line: str) -> bool:
-    return _COLUMNS.search(line.strip()) is not None
+    return COLUMNS.search(line.strip()) is not None
 
 
 def _title(parts: list[str]) -> str:
@@ -69,7 +65,7 @@ def _title(parts: list[str]) -> str:
         return ""
     if len(lines) == 1 or (len(lines) == 2 and _UNDERLINE.fullmatch(lines[1])):
         title = " ".join(lines[0].split())
-        return title if any(letter.isalpha() for letter in title) and not _COLUMNS.search(lines[0].strip()) else ""
+        return title if any(letter.isalpha() for letter in title) and not COLUMNS.search(lines[0].strip()) else ""
     return ""
 
 
@@ -107,7 +103,7 @@ def _numbered_levels(parts: list[str]) -> list[int]:
 def _number_of(part: str) -> tuple[str, ...]:
     """Return the number of the chapter whose title this part is: 3 and 1 for `3.1. The root`; none for another text."""
     line = part.strip()
-    if "\n" in line or len(line) > MAX_TITLE_CHARS or _NO_TITLE_END.search(line) or _COLUMNS.search(line):
+    if "\n" in line or len(line) > MAX_TITLE_CHARS or _NO_TITLE_END.search(line) or COLUMNS.search(line):
         return ()
     number = _NUMBERED.match(line)
     return tuple(number[1].split(".")) if number else ()
@@ -131,18 +127,24 @@ def _block(part: str) -> str:
         )
     if all(line.lstrip().startswith(">") for line in lines):
         quoted = "\n".join(line.lstrip()[1:].removeprefix(" ") for line in lines)
-        inner = (_block(part) or element("pre", part) for part in _BLANK.split(quoted) if part.strip())
+        inner = (_block(part) or element("pre", part) for part in BLANK.split(quoted) if part.strip())
         return f"<blockquote>{''.join(inner)}</blockquote>"
     if items := _items(lines):
         return f"<ul>{''.join(element('li', item) for item in items)}</ul>"
-    if not _is_prose(lines):
+    reading = read_lines(lines)
+    if reading == "verbatim":
         return ""
-    return element("p", join_lines([" ".join(line.split()) for line in lines], divides_words=False))
+    trimmed = [" ".join(line.split()) for line in lines]
+    if reading == "lines":
+        return f"<p>{'<br>'.join(escape(line, quote=False) for line in trimmed)}</p>"
+    return element("p", join_lines(trimmed, divides_words=False))
 
 
 def _items(lines: list[str]) -> list[str]:
     """Return the items of a list; none if the text doesn't begin with a bullet."""
-    if not _BULLET.match(lines[0]) or not _is_prose([_BULLET.sub("", line, count=1).strip() for line in lines]):
+    if not _BULLET.match(lines[0]):
+        return []
+    if read_lines([_BULLET.sub("", line, count=1).strip() for line in lines]) == "verbatim":
         return []
     items: list[list[str]] = []
     for line in lines:
@@ -151,20 +153,3 @@ def _items(lines: list[str]) -> list[str]:
         else:
             items[-1].append(line.strip())
     return [join_lines(item, divides_words=False) for item in items]
-
-
-def _is_prose(lines: list[str]) -> bool:
-    """Return whether lines are text that was broken anywhere: mostly letters, without columns, with one indent."""
-    if len(lines) > 1 and max(map(len, lines)) < MIN_LINE_CHARS:
-        return False
-    if 2 * sum(bool(_COMMAND.match(line)) for line in lines) > len(lines):
-        return False
-    text = "".join(lines)
-    letters = sum(letter.isalpha() or letter == " " for letter in text)
-    if any(_COLUMNS.search(line.strip()) for line in lines) or letters < _MIN_LETTERS * len(text) + 2:
-        return False
-    indents = {len(line) - len(line.lstrip()) for line in lines[1:]}
-    ends_early = sum(len(line) < 0.5 * max(map(len, lines)) for line in lines[:-1])
-    return (len(indents) <= 1 and 3 * ends_early <= len(lines) and any(letter.islower() for letter in text)) or (
-        len(indents) <= 1 and not text.isascii()
-    )

@@ -18,6 +18,7 @@ from streams.pages.formats.office.reading import convert_office
 from streams.pages.formats.opendocument import convert_opendocument
 from streams.pages.formats.pdf import convert_pdf
 from streams.pages.formats.plain import convert_plain
+from streams.pages.formats.rtf import convert_rtf
 
 _PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "
@@ -44,7 +45,7 @@ def find_kind(body: bytes, headers: Mapping[str, str], url: str) -> Kind:
     found = kind_of(body, content_type, url)
     if found is None:
         kind = sniff_mark(body) or media_type(content_type).essence or sniff(body)
-        raise Refused("type", f"{kind} is not HTML, text, Markdown, PDF, EPUB, OpenDocument or Office")
+        raise Refused("type", f"{kind} is not HTML, text, Markdown, PDF, RTF, EPUB, OpenDocument or Office")
     return found
 
 
@@ -53,6 +54,8 @@ def convert(kind: Kind, body: bytes, headers: Mapping[str, str], url: str) -> Co
     match kind:
         case "pdf":
             return convert_pdf(body, url)
+        case "rtf":
+            return convert_rtf(body, url)
         case "epub":
             return convert_epub(body, url)
         case "opendocument":
@@ -69,6 +72,7 @@ def warm_up_files() -> dict[str, bytes]:
     chapter = b"<html><body><p>A file is read.</p></body></html>"
     return {
         "application/pdf": _PDF,
+        "application/rtf": rb"{\rtf1{\b A file}\par It is read.\par}",
         "text/markdown": b"# A file\n\nIt is `read`.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
         "text/plain": b"A file\n======\n\nIt is read.\n",
         "application/epub+zip": pack_zip({"META-INF/container.xml": _CONTAINER, "p.opf": _PACKAGE, "c.xhtml": chapter}),

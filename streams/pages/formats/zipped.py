@@ -99,6 +99,11 @@ def number(node: Any, name: str, default: int = 0) -> int:
     return int(text[:9]) if text.isascii() and text.isdigit() else default
 
 
+def text_length(node: Any) -> int:
+    """Return the number of characters below an element, without the spaces that format its XML."""
+    return sum(len(text.strip()) for text in node.itertext())
+
+
 def stated_facts(nodes: Iterable[Any]) -> dict[str, str]:
     """Return the texts of elements by local name, the first of each name: what a file states of itself."""
     found: dict[str, str] = {}

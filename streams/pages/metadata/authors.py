@@ -103,7 +103,7 @@ def _find_byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
         if len(segment.text) > 2 * MAX_NAME_CHARS:
             continue
         cut = _BY.sub("", segment.text)
-        by = cut != segment.text
+        by = cut != segment.text and not _is_choice(page, segment, cut)
         if by and not cut and number + 1 < len(near):
             cut = near[number + 1].text
         if (by or _has_author_class(page, segment)) and (name := _clean([_linked_part(segment, cut) or cut])):
@@ -115,6 +115,11 @@ def _find_byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
         if is_profile and (name := _clean([_BY.sub("", text)], strangers)):
             return name
     return ""
+
+
+def _is_choice(page: Walk, segment: Segment, name: str) -> bool:
+    """Return whether an item of a list is an order to choose, as "By date" beside "By name", and no byline."""
+    return page.tags[segment.element] == "li" and len(name.split()) == 1 and not segment.spans
 
 
 def _is_list_of_people(href: str, text: str) -> bool:

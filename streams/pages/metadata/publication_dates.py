@@ -107,6 +107,11 @@ _LABEL = re.compile(
     r"pubblicat[oa]|gepubliceerd|geplaatst|opublikowano|опубликовано)\b|发布|發布|公開|投稿)",
     re.IGNORECASE,
 )
+_SINCE = re.compile(
+    r"\b(?:since|joined|seit|beigetreten|depuis|inscrite? le|desde|se unió|iscritt[oa]|sinds|на сайте с)\b|注册于",
+    re.IGNORECASE,
+)
+"""A label of the day from which something holds: that somebody is a member, that a house is open."""
 _DIGIT = re.compile(r"\d")
 """A quick test, since each date has a digit."""
 _MODIFIED_CLASS = re.compile(r"updated|modified", re.IGNORECASE)
@@ -161,6 +166,8 @@ def _times(tree: LexborHTMLParser, others: set[str], reader: DateReader) -> tupl
         date = reader.first([written])
         if not date or written in others or date[:10] in others or _is_of_other_subject(node):
             continue
+        if any(_SINCE.search(text) for text in _texts_before(node)):
+            continue
         if _is_modification(node):
             modified = modified or date
         elif not published:
@@ -196,18 +203,24 @@ def _is_modification(node: LexborNode) -> bool:
     named = f"{attributes.get('class') or ''} {attributes.get('itemprop') or ''}"
     if _MODIFIED_CLASS.search(named):
         return "publish" not in named
+    for text in _texts_before(node):
+        if labels := list(_LABEL.finditer(text)):
+            return labels[-1].lastgroup == "modified"
+    return False
+
+
+def _texts_before(node: LexborNode) -> Iterator[str]:
+    """Yield the ends of the texts before an element on its line, the nearest one first."""
     for start in (node, node.parent):
         before = start.prev if start is not None else None
         while before is not None and before.tag in _IN_LINE:
-            if labels := list(_LABEL.finditer(before.text()[-MAX_LINE_CHARS:])):
-                return labels[-1].lastgroup == "modified"
+            yield before.text()[-MAX_LINE_CHARS:]
             before = before.prev
-    return False
 
 
 def _lines_near(page: Walk, kept: list[int], others: set[str], reader: DateReader) -> tuple[str, str]:
     """Return the dates in the first short lines with a date near the heading, but for code, data and sentences."""
-    published = modified = ""
+    published = modified = doubtful = ""
     since = 0
     if not kept:
         return published, modified
@@ -222,11 +235,21 @@ def _lines_near(page: Walk, kept: list[int], others: set[str], reader: DateReade
                 continue
             first, second = _dates_in(text, reader, _label_before(page, index))
             if first[:10] not in others:
+                is_named = _LABEL.search(text) is not None
+                if first and not is_named and (doubtful or _has_label(text)):
+                    # Received, joined, held on, perhaps: a date that is named as the page's is better.
+                    doubtful, first = doubtful or first, ""
                 published, modified = published or first, modified or second
         since += bool(published)
         if since and (modified or since > MAX_BESIDE):
             break
-    return published, modified
+    return published or doubtful, modified
+
+
+def _has_label(line: str) -> bool:
+    """Return whether a line begins with a label."""
+    label, colon, rest = line.partition(":")
+    return bool(colon) and rest[:1].isspace() and not _DIGIT.search(label)
 
 
 def _may_hold_byline(page: Walk, element: int, text: str) -> bool:
@@ -246,16 +269,19 @@ def _may_hold_byline(page: Walk, element: int, text: str) -> bool:
 def _label_before(page: Walk, index: int) -> str:
     """Return the kind of date that the text before says, if it is only a label, such as `Last updated:`."""
     text = page.segments[index - 1].text if index else ""
-    found = _LABEL.search(text) if len(text.split()) <= MAX_LABEL_WORDS and not _DIGIT.search(text) else None
-    return str(found.lastgroup) if found else "published"
+    if len(text.split()) > MAX_LABEL_WORDS or _DIGIT.search(text):
+        return "published"
+    found = _LABEL.search(text)
+    return str(found.lastgroup) if found else "since" if _SINCE.search(text) else "published"
 
 
 def _dates_in(line: str, reader: DateReader, kind: str = "published") -> tuple[str, str]:
     """Return both dates of a line such as `Published March 1, 2024, updated May 2, 2024`.
 
-    A date without a word in the line is of this `kind`.
+    A date without a word in the line is of this `kind`. A date since which something holds is neither.
     """
-    if not reader.read(line):
+    line = _SINCE.split(line, maxsplit=1)[0]
+    if kind == "since" or not reader.read(line):
         return "", ""
     found = {"published": "", "modified": ""}
     start = 0

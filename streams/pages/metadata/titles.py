@@ -70,12 +70,25 @@ def choose_title(declared: Declared, page: Walk, kept: Sequence[int], resolver: 
     if named := [heading for heading in headings if heading.may_be_title and _plain(heading.text) in runs]:
         # The last, if several are: the name of the site comes before the title.
         return ([heading for heading in named if heading.is_kept] or named)[-1].text
-    shorter = [rest for claim in claims if (rest := names.removed_from(claim))]
+    shorter = [rest for claim in claims if (rest := _without_brackets(names.removed_from(claim), headings))]
     main = _main(headings)
     best = max(main[:4], key=lambda text: _similarity(text, shorter), default="")
     if best and (not shorter or _similarity(best, shorter) >= (AGREEMENT if len(main) == 1 else AGREEMENT_OF_ONE)):
-        return best
+        return next((claim for claim in shorter if _is_glued(best, claim)), best)
     return next(iter(shorter), best) or title_of_url(resolver.url)
+
+
+def _without_brackets(title: str, headings: "Sequence[_Heading]") -> str:
+    """Return a title without brackets at its end that a heading lacks: `ArchUtils (Lang 3.12 API)`, `Class ArchUtils`.
+
+    A manual writes its name there.
+    """
+    before, opened, within = title.partition(" (")
+    own = _plain(before)
+    if not opened or not within.endswith(")") or not own:
+        return title
+    texts = (f" {_plain(heading.text)} " for heading in headings if heading.may_be_title)
+    return before if any(f" {own} " in text for text in texts) else title
 
 
 def remove_site_name(title: str, site_name: str) -> str:
@@ -199,8 +212,13 @@ def _names_above(page: Walk, parts: set[str], resolver: Resolver) -> frozenset[s
     host, here = urlsplit(resolver.url)[1:3]
     folder = here[: here.rfind("/") + 1]
     found = set()
+    beginnings = {part.partition(" ")[0] for part in parts}
     for href, text, _, _, form in page.links:
-        if text and len(text) <= MAX_HEADING_CHARS and (plain := _plain(text)) in parts and plain not in found:
+        if not text or len(text) > MAX_HEADING_CHARS:
+            continue
+        if text.isascii() and not any(map(text.lower().__contains__, beginnings)):
+            continue  # a quick test: most links have none of these words
+        if (plain := _plain(text)) in parts and plain not in found:
             target = urlsplit(resolver.resolve_form(href, form))
             above = target.path[: target.path.rfind("/") + 1]
             is_index = target.path[len(above) :].partition(".")[0] in ("", "index")
@@ -208,6 +226,12 @@ def _names_above(page: Walk, parts: set[str], resolver: Resolver) -> frozenset[s
             if is_above and is_index:
                 found.add(plain)
     return frozenset(found)
+
+
+def _is_glued(heading: str, claim: str) -> bool:
+    """Return whether a heading is a declared title without the marks between its words, which a style sheet draws."""
+    words, own = _plain(claim).split(), _plain(heading).split()
+    return len(own) < len(words) and "".join(own) == "".join(words)
 
 
 def _similarity(heading: str, claims: list[str]) -> float:

@@ -15,6 +15,8 @@ SUPERSCRIPT, SUBSCRIPT = 13, 14
 and code. HEADING and PRE: blocks with one text as content. COMMENT: ignored, but its content (if any) is read."""
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+NAMED = frozenset((*HEADINGS, "dt"))
+"""The elements that name the text below them."""
 
 SPAN_KINDS = {
     "em": "em", "i": "em", "cite": "em", "dfn": "em", "var": "em", "strong": "strong", "b": "strong", "code": "code",
@@ -53,21 +55,36 @@ KINDS_BY_NAME = {
 
 DIVIDING_TAGS = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
 """Names of the elements that a walk lists: elements that divide the text of a page."""
+_ROWS_OF = frozenset({"table", "thead", "tbody", "tfoot"})
+PARTS_OF_TABLES: Mapping[str, tuple[str, Collection[str]]] = {
+    "table": ("table", frozenset(DIVIDING_TAGS)),
+    "rowgroup": ("tbody", frozenset({"table"})),
+    "row": ("tr", _ROWS_OF),
+    "cell": ("td", frozenset({"tr"})),
+    "columnheader": ("th", frozenset({"tr"})),
+    "rowheader": ("th", frozenset({"tr"})),
+}
+"""The tag that a block has by its role in a table (WAI-ARIA 1.2, 5.4), and the tags of its parent there. Grids are no
+tables: they are menus, calendars and forms, too."""
 State = TypeVar("State")
 
 
-def _kinds() -> dict[int, int]:
+def _numbers() -> tuple[dict[str, int], int, int]:
+    """Return the numbers of the elements by name, of a text, and of a comment."""
     parser = LexborHTMLParser("<p>text<!-- comment -->")
     paragraph = parser.css_first("p")
     assert paragraph is not None
     assert paragraph.first_child is not None
     assert paragraph.last_child is not None
-    numbers = {paragraph.first_child.tag_id: TEXT, paragraph.last_child.tag_id: COMMENT}
-    return {parser.create_node(name).tag_id: kind for name, kind in KINDS_BY_NAME.items()} | numbers
+    named = {name: parser.create_node(name).tag_id for name in KINDS_BY_NAME}
+    return named, paragraph.first_child.tag_id, paragraph.last_child.tag_id
 
 
-KINDS = _kinds()
+_NUMBERS, _TEXT_NUMBER, _COMMENT_NUMBER = _numbers()
+KINDS = {_NUMBERS[name]: kind for name, kind in KINDS_BY_NAME.items()} | {_TEXT_NUMBER: TEXT, _COMMENT_NUMBER: COMMENT}
 """The kind of each element by its number in the parser. All others are INLINE."""
+BLOCK_NAMES = {_NUMBERS[name]: name for name in DIVIDING_TAGS}
+"""The name of each dividing element by its number."""
 
 
 def unknown_ancestors(node: LexborNode, known: Collection[int]) -> Iterator[LexborNode]:

@@ -90,7 +90,8 @@ def _each(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
 def _is_drawn_math(tag: str, attributes: dict[str, str | None]) -> bool:
     if tag == "mjx-container" or (tag == "script" and (attributes.get("type") or "").lower().startswith("math/tex")):
         return True
-    return not _DRAWN.isdisjoint(_SPACES.split(attributes.get("class") or ""))
+    classes = attributes.get("class") or ""
+    return any(map(classes.__contains__, _DRAWN)) and not _DRAWN.isdisjoint(_SPACES.split(classes))
 
 
 def _row(tag: str, attributes: dict[str, str | None], node: LexborNode) -> tuple[str, str, str] | None:

@@ -17,17 +17,18 @@ from streams.crawl.urls import host_of
 from streams.errors import Refused
 from streams.pages.document.from_html import read_written_fields
 from streams.pages.parse.head import Head, last_day, read_head, read_kinds
+from streams.pages.parse.hiding.doubts import MARK, doubtful_elements, is_judged, keep_marks, mark_doubts
 from streams.pages.parse.hiding.hidden import Hidden, find_hidden, hidden_links
-from streams.pages.parse.link_resolver import form_of
-from streams.pages.parse.listings import clean_listings
+from streams.pages.parse.listings import clean_listings, join_rows
 from streams.pages.parse.math_tex import unify_formulas
-from streams.pages.parse.navigation import Pruned, apply_quirk, prune
-from streams.pages.parse.segments import NO_SEGMENT, Removal, RemovedTexts, Walk
+from streams.pages.parse.navigation import Pruned, apply_quirk, prune, raw_link
+from streams.pages.parse.robots_directives import IS_STYLED
+from streams.pages.parse.segments import RawLink, Removal, RemovedTexts, Walk
 from streams.pages.parse.walk import walk
 from streams.pages.parse.xhtml import to_html
 from streams.pages.quality import PageCounts
 from streams.pages.quirks import Quirk, quirk_of
-from streams.pages.text.latin_encodings import choose_latin_encoding
+from streams.pages.text.undeclared_encodings import choose_encoding
 
 MAX_DEPTH = 5_000
 """Maximum number of elements that are open at once."""
@@ -40,17 +41,19 @@ _RAW_TEXT = frozenset({b"script", b"style", b"textarea", b"title", b"xmp", b"ifr
 _FOREIGN = frozenset({b"svg", b"math"})
 _COMMENT_END = re.compile(rb"(?<=<!--)-?>|--!?>")
 _RAW_TEXT_ENDS = {name: re.compile(rb"</" + name + rb"(?![a-zA-Z])", re.IGNORECASE) for name in _RAW_TEXT}
+_RAW_TEXT_TAG = re.compile(rb"<(/?)(" + b"|".join(sorted(_RAW_TEXT - {b"script"})) + rb")(?![a-zA-Z])", re.IGNORECASE)
+"""Tags of raw texts of a `noscript`, which has no scripts: an end in a script's own text would cut the script."""
+_NOSCRIPT_TAG = re.compile(rb"<(/?)noscript(?![a-zA-Z])", re.IGNORECASE)
 _UNCLOSED = frozenset(
     b"area base br circle col dd dt ellipse embed hr image img input li line link meta option p param path polygon "
     b"polyline rect source stop tbody td th thead tr track use wbr".split()
 )
 """Elements without content, or that the next element of the same kind ends."""
-_ADS = re.compile(
-    r"adsbygoogle|googlesyndication|doubleclick\.net|amazon-adsystem|taboola|outbrain|criteo|adnxs", re.IGNORECASE
-)
-"""Names of networks of advertisers in the markup."""
-MAX_ADS_CHARS = 1_000_000
-"""Length of the markup that is searched for advertisements (characters)."""
+_ADS = b"adsbygoogle googlesyndication doubleclick.net amazon-adsystem taboola outbrain criteo adnxs".split()
+"""Names of networks of advertisers in the markup. Each is counted by itself: one pattern of all takes 40 times as long
+as that, a third of a page's time."""
+MAX_ADS_BYTES = 1_000_000
+"""Size of the markup that is searched for advertisements (bytes)."""
 MIN_SHOWN_WORDS = 60
 """Minimum words of a page without its hidden texts, if these are most of the page. A page with fewer is shown by a
 script, and its hidden texts count. The script's reader sees them."""
@@ -108,6 +111,43 @@ class _TextSkipper:
         return end.end()
 
 
+def close_raw_texts(html: bytes) -> bytes:
+    """Return a page in which each `noscript` ends the raw texts that begin in it.
+
+    A browser with scripts reads a `noscript` as one text up to its end, so that an `iframe` without an end tag harms
+    nothing there: counters of visits are often written so. The parser reads it as elements, and would take the rest of
+    the page for the text of the `iframe`.
+    """
+    parts, done, start = list[bytes](), 0, -1
+    for tag in _NOSCRIPT_TAG.finditer(html):
+        if not tag[1]:
+            start = tag.end()
+        elif start >= 0:
+            if name := _open_raw_text(html, start, tag.start()):
+                parts += html[done : tag.start()], b"</" + name + b">"
+                done = tag.start()
+            start = -1
+    return b"".join([*parts, html[done:]]) if parts else html
+
+
+def _open_raw_text(html: bytes, start: int, end: int) -> bytes:
+    """Return the name of the element whose raw text begins in a part of the page and has no end there; else nothing."""
+    name = b""
+    for tag in _RAW_TEXT_TAG.finditer(html, start, end):
+        closing, found = tag[1], tag[2].lower()
+        if closing and found == name:
+            name = b""
+        elif not closing and not name:
+            name = found
+    return name
+
+
+_LISTING = re.compile(rb"<(?:[pP][rR][eE]|[cC][oO][dD][eE])")
+_NUMBERED = re.compile(rb"-(?<=[dD][aA][tT][aA]-)[lL][iI][nN][eE]-[nN][uU][mM][bB][eE][rR]")
+"""The starts of listings in any case. Each pattern begins with one character, for which the search skips all others:
+one pattern of both that ignores case takes eight times as long, a tenth of a page's time."""
+
+
 @dataclass(slots=True)
 class Parsed:
     """A page after its one parse and walk."""
@@ -116,10 +156,18 @@ class Parsed:
     walk: Walk
     head: Head
     html: str
+    encoded: bytes
+    """The same in UTF-8, with the ends of raw texts (`close_raw_texts`)."""
     quirk: Quirk | None = None
     """The site's quirk, if its `content` matched. The walk then has only the page's own text."""
     written: dict[str, object] | None = None
     """The fields that `document.to_html` wrote beside the text; None for all other pages."""
+    is_styled: bool = False
+    """True for a rendered page: our own browser made its marks of unseen texts (`IS_STYLED`)."""
+    has_code: bool = False
+    """True for a page that may have listings."""
+    doubtful: frozenset[int] = frozenset()
+    """The elements of the walk whose text may be hidden (`hiding.doubts`)."""
     hidden_words: int = 0
     """Number of words that no reader sees."""
     removed: RemovedTexts = field(default_factory=list)
@@ -140,15 +188,18 @@ def parse_page(
     """
     headers = headers or {}
     text, encoded = _decode(html, headers)
+    encoded = close_raw_texts(encoded)
     refuse_nesting(encoded, safe_tags=SAFE_TAGS)
     tree = _tree(encoded)
-    parsed = Parsed(tree, Walk(), _read_head(tree, text, headers), text)
+    parsed = Parsed(tree, Walk(), _read_head(tree, text, headers), text, encoded)
+    parsed.is_styled = IS_STYLED in headers and is_judged(tree)
     parsed.written = read_written_fields(parsed.head.scripts) if parsed.head.clean and not whole else None
     parsed.head.clean = whole or parsed.written is not None
     if parsed.head.clean:
         _walk_shown(parsed, tree.body, explaining)
         return parsed
-    if b"<pre" in encoded or b"<PRE" in encoded:
+    parsed.has_code = bool(_LISTING.search(encoded) or _NUMBERED.search(encoded))
+    if parsed.has_code:
         clean_listings(tree)
     quirk = quirk_of(host_of(url)) if url else None
     if quirk is None or not _use_quirk(parsed, quirk, explaining):
@@ -158,7 +209,7 @@ def parse_page(
 
 def _decode(html: bytes | str, headers: Mapping[str, str]) -> tuple[str, bytes]:
     if isinstance(html, bytes):
-        decoded = decode_utf8(html, headers.get("content-type", ""), choose_latin_encoding)
+        decoded = decode_utf8(html, headers.get("content-type", ""), choose_encoding)
         if is_read_as_xml(html, headers) and (text := to_html(decoded[0])) is not None:
             return text, text.encode("utf-8", "replace")
         return decoded
@@ -181,13 +232,9 @@ def _use_quirk(parsed: Parsed, quirk: Quirk, explaining: bool) -> bool:
     if content is None:
         return False
     parsed.quirk = quirk
-    links = parsed.tree.css("a[href]")
+    links = [raw_link(link, "") for link in parsed.tree.css("a[href]")]
     _walk_shown(parsed, content, explaining)
-    parsed.walk.links += [
-        (href, "", link.attributes.get("rel") or "", NO_SEGMENT, form_of(href))
-        for link in links
-        for href in (link.attributes["href"] or "",)
-    ]
+    parsed.walk.links += links
     return True
 
 
@@ -209,9 +256,25 @@ def _walk_shown(parsed: Parsed, body: LexborNode | None, explaining: bool) -> No
     if body is None:
         return
     hidden = find_hidden(parsed.tree)
-    parsed.walk = walk(body, hidden.ways)
-    if not hidden.nodes:
-        return
+    if parsed.is_styled:
+        has_doubts = keep_marks(parsed.tree, hidden)
+    else:
+        has_doubts = parsed.written is None and mark_doubts(parsed.tree, hidden)
+    links = list[RawLink]()
+    if parsed.has_code:
+        marked = parsed.tree.css(f"[{MARK}]") if has_doubts else ()
+        links = join_rows(parsed.tree, (body, *hidden.nodes, *marked))
+    parsed.walk = walk(body, hidden.ways, written=parsed.written is not None)
+    if has_doubts:
+        # What a browser has judged needs no guess of whether a script shows it.
+        parsed.doubtful = (doubtful_elements if parsed.is_styled else _doubts_of)(parsed.walk)
+    if hidden.nodes:
+        _leave_out(parsed, body, hidden, explaining)
+    parsed.walk.links += links
+
+
+def _leave_out(parsed: Parsed, body: LexborNode, hidden: Hidden, explaining: bool) -> None:
+    """Note what was hidden, or walk all of a page that has little else: a script shows it."""
     words = _count_words(parsed.walk)
     if words < MIN_SHOWN_WORDS and 2 * words <= _count_words(everything := walk(body)):
         parsed.walk = everything
@@ -222,6 +285,13 @@ def _walk_shown(parsed: Parsed, body: LexborNode | None, explaining: bool) -> No
         parsed.removed += _hidden_texts(hidden)
 
 
+def _doubts_of(page: Walk) -> frozenset[int]:
+    """Return the doubtful elements, or none of a page that has little else: a script shows it."""
+    found = doubtful_elements(page)
+    sure = sum(segment.words for segment in page.segments if segment.element not in found)
+    return found if sure >= MIN_SHOWN_WORDS or 2 * sure > _count_words(page) else frozenset()
+
+
 def _hidden_texts(hidden: Hidden) -> RemovedTexts:
     texts = ((" ".join(node.text(separator=" ").split()), hidden.ways[node.mem_id]) for node in hidden.nodes)
     return [(text, Removal("hidden", way)) for text, way in texts if text]
@@ -229,12 +299,13 @@ def _hidden_texts(hidden: Hidden) -> RemovedTexts:
 
 def count_page(parsed: Parsed) -> PageCounts:
     """Return what is on the page beside its main content."""
-    ads = len(_ADS.findall(parsed.html, 0, MAX_ADS_CHARS))
+    markup = parsed.encoded[:MAX_ADS_BYTES].lower()
+    ads = sum(map(markup.count, _ADS))
     return PageCounts(page_words=_count_words(parsed.walk), hidden_words=parsed.hidden_words, ads=ads)
 
 
 def _count_words(page: Walk) -> int:
-    return sum(len(segment.text.split()) for segment in page.segments)
+    return sum(segment.words for segment in page.segments)
 
 
 def _tree(html: bytes) -> LexborHTMLParser:

@@ -1,5 +1,7 @@
 """Permalinks: links from a heading to itself, which readers copy. They are no text of the page, whatever they say.
 
+Nor is a link behind a heading or term whose whole text is in square brackets, such as `[source]` or `[edit]`.
+
 Generators of documentation write them behind or before the heading's text, or beside the heading: as a mark, an icon,
 or words such as "Link to this section". A heading whose own name is the link, such as a method's, keeps it.
 """
@@ -9,11 +11,13 @@ from urllib.parse import unquote
 
 from selectolax.lexbor import LexborNode
 
-from streams.pages.parse.elements import HEADINGS
+from streams.pages.parse.elements import HEADINGS, NAMED
 from streams.pages.text.normal_forms import remove_invisible
 
 MARKS = frozenset("¶#§🔗⚓")
 """Texts that are permalinks in any element."""
+MAX_TOOL_CHARS = 30
+"""Maximum length of the text of a link for the people who work on the page."""
 MAX_LEVELS = 4
 """Maximum number of elements between a link and its heading, and between a heading and the element with its name."""
 MAX_LINKS = 5_000
@@ -56,6 +60,22 @@ class Permalinks:
             if places.setdefault(text, place) != place:
                 repeated.add(text)
         return frozenset(repeated)
+
+
+def is_tool(link: LexborNode) -> bool:
+    """Return whether a link behind a name leads to its source, or to a form for changing it: `[src]`, `[edit]`."""
+    text = _shown(link)
+    if not (text[:1] == "[" and text[-1:] == "]" and len(text) <= MAX_TOOL_CHARS):
+        return False
+    above = link.parent
+    for _ in range(MAX_LEVELS):
+        if above is None or above.tag in NAMED:
+            break
+        above = above.parent
+    if above is None or above.tag not in NAMED:
+        return False
+    name, _, behind = _shown(above).rpartition(text)
+    return any(map(str.isalpha, name)) and MARKS.issuperset(behind.replace(" ", ""))
 
 
 def _shown(node: LexborNode) -> str:

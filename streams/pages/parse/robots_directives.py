@@ -18,6 +18,9 @@ from streams.robot_name import ROBOT, ProductToken
 
 ROBOT_NAME = "riffle-robot-name"
 """A field that is added to a page's headers: the name of this installation's robot, as robots.txt files use it."""
+IS_STYLED = ":styled"
+"""Name of a field that is added to the headers of a rendered page: our own browser made the marks of its unseen
+texts. No server can send a header with a colon in its name."""
 _ALL_ROBOTS = ("*", "robots", "all")
 
 

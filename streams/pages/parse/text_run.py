@@ -15,8 +15,9 @@ The tokenizer reads these characters as plain digits and letters again (NFKC, in
 from selectolax.lexbor import LexborNode
 
 from streams.pages.parse.elements import COMMENT, INLINE, KINDS, SPAN, SUPERSCRIPT, TEXT
-from streams.pages.parse.segments import POINT_KINDS, RawSpan, Segment, place_preformatted
+from streams.pages.parse.segments import BREAK, POINT_KINDS, RawSpan, Segment, collapse_lines, place_preformatted
 from streams.pages.text.scripts import weight_of
+from streams.pages.text.wrapped_lines import Reading, read_lines
 
 MAX_CHARS = 12
 """Maximum length of a superscript or subscript (characters, without spaces). A longer text is small running text."""
@@ -67,8 +68,8 @@ class TextRun:
     """
 
     __slots__ = (
-        "_has_text", "_link_end", "_link_has_text", "_open", "images", "link_chars", "link_parts", "links", "parts",
-        "spans",
+        "_has_text", "_last_break", "_link_end", "_link_has_text", "_open", "images", "link_chars", "link_parts",
+        "links", "parts", "spans",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -79,6 +80,8 @@ class TextRun:
         self.link_chars = self.links = self.images = 0
         self._open: list[tuple[int, str, str]] = []
         self._link_end = 0
+        self._last_break = 0
+        """The number of parts with the last line break; 0 without one."""
         self._has_text = self._link_has_text = False
 
     def add(self, text: str) -> None:
@@ -88,6 +91,37 @@ class TextRun:
             self.link_parts.append(text)
             shown = text.strip()
             self.link_chars += len(shown) + weight_of(shown).chars
+
+    def add_break(self) -> bool:
+        """Append a line break. Returns False, and appends none, if no text is behind the one before."""
+        return self._add_break(BREAK)
+
+    def add_line(self) -> bool:
+        """Begin a new line of preformatted prose. Returns False, and begins none, if the line before is empty."""
+        return self._add_break("\n")
+
+    def _add_break(self, part: str) -> bool:
+        if self._last_break and not any(map(str.strip, self.parts[self._last_break :])):
+            return False
+        self.parts.append(part)
+        self._last_break = len(self.parts)
+        if self.link_parts is not None:
+            self.link_parts.append(part)
+        return True
+
+    def read_lines(self) -> Reading:
+        """Return how the lines of preformatted prose are to be read. Lines that mean something become breaks.
+
+        The marks of a quotation in a mail (`>`) go.
+        """
+        lines = [line for line in "".join(self.parts).split("\n") if line.strip()]
+        if lines and all(line.lstrip().startswith(">") for line in lines):
+            self._remove_marks_of_quotation()
+            lines = [line.lstrip(" >") for line in lines]
+        reading = read_lines(lines) if lines else "prose"
+        if reading == "lines":
+            self.parts = [BREAK if part == "\n" else part for part in self.parts]
+        return reading
 
     def add_point(self, kind: str, target: str, label: str = "") -> None:
         """Append an image or footnote. It has no text."""
@@ -130,7 +164,7 @@ class TextRun:
 
     def is_listing(self) -> bool:
         """Return whether the run has several lines, all of them code, as in `<p><code>a<br>b</code>`."""
-        if "\n" not in self.parts[1:]:
+        if self._last_break < 2:
             return False
         inside = {part for start, end, kind, *_ in self.spans if kind == "code" for part in range(start, end)}
         for start, kind, _ in self._open:
@@ -140,13 +174,21 @@ class TextRun:
 
     def keep_lines(self) -> None:
         """Make the breaks of a run its only lines: others are the source's. Spaces at their ends go."""
-        around = ["\n", *self.parts, "\n"]
+        around = [BREAK, *self.parts, BREAK]
         for index, part in enumerate(self.parts):
-            if part != "\n":
-                words = " ".join(part.split())
-                before = part[:1].isspace() and around[index] != "\n"
-                after = part[-1:].isspace() and around[index + 2] != "\n" and words != ""
-                self.parts[index] = f"{' ' * before}{words}{' ' * after}"
+            words = " ".join(part.split())
+            before = part[:1].isspace() and around[index] != BREAK
+            after = part[-1:].isspace() and around[index + 2] != BREAK and words != ""
+            self.parts[index] = "\n" if part == BREAK else f"{' ' * before}{words}{' ' * after}"
+
+    def _remove_marks_of_quotation(self) -> None:
+        is_start = True
+        for index, part in enumerate(self.parts):
+            if part == "\n":
+                is_start = True
+            elif is_start and part.strip():
+                self.parts[index] = part.lstrip(" >")
+                is_start = False
 
     def has_text(self) -> bool:
         """Return whether the open link, or else the run, has any text other than spaces."""
@@ -161,19 +203,28 @@ class TextRun:
         """Start the next run. Returns the text of the former run as a segment, or None if it has no text."""
         if self._open:
             self._split_open_spans()
-        text = place_preformatted(self.parts, ())[0] if preformatted else " ".join("".join(self.parts).split())
+        text, words = self._text(preformatted)
         segment = None
         if text:
-            counts = self.link_chars, self.links, self.images
+            counts = self.link_chars, self.links, self.images, words
             segment = Segment(element, text, self.parts, self.spans, preformatted, *counts)
             self.spans = []
             self.link_chars = self.links = self.images = 0
         elif self.spans:  # images and footnotes wait for the next text
             self.spans = [(0, 0, *span[2:]) for span in self.spans if span[2] in POINT_KINDS]
         self.parts = []
-        self._link_end = 0
+        self._link_end = self._last_break = 0
         self._has_text = False
         return segment
+
+    def _text(self, preformatted: bool) -> tuple[str, int]:
+        """Return the text, and the number of its words; -1 if they are not counted."""
+        if preformatted:
+            return place_preformatted(self.parts, ())[0], -1
+        if self._last_break:
+            return collapse_lines(self.parts), -1
+        words = "".join(self.parts).split()
+        return " ".join(words), len(words)
 
     def _split_open_spans(self) -> None:
         end = len(self.parts)

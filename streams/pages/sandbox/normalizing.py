@@ -1,6 +1,7 @@
 """Makes the answer for a page, in a process of the sandbox: its document, facts and links."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from streams.allowed_origins import OwnOrigin
 from streams.crawl.urls import InvalidUrl, canonicalize
@@ -26,10 +27,11 @@ def normalize_to_outcome(
     *,
     url: str,
     headers: Mapping[str, str],
+    version: int = 0,
 ) -> PageOutcome:
     """Normalize a page or file, and make its URLs canonical. Raises Refused."""
     normalized = read_document(body, url=url, headers=headers)
-    document = normalized.document
+    document = replace(normalized.document, version=version)
     return PageOutcome(
         document=encode_document(document),
         content_hash=normalized.content_hash,

@@ -9,10 +9,11 @@ from streams.pages.sandbox.explanation import Explanation
 from streams.pages.sandbox.worker_messages import EXPLAIN, NORMALIZE, SITEMAP, PageOutcome, pack_page, unpack_fields
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import STALL_SECONDS, Sandbox, SandboxPool
+from streams.topology import VERSIONS
 
-LIMITS = Limits(cpu_seconds=6.0, memory_bytes=180 * 1024 * 1024)
-"""A process has 70 MB at its start, so that two of them stay below 520 MB. Tables of 2.8 MB and lists of links
-of 3.5 MB fit."""
+LIMITS = Limits(cpu_seconds=6.0, memory_bytes=320 * 1024 * 1024, kept_share=0.42)
+"""A process has 70 MB at its start, so that two of them stay below 800 MB. The manual of Node.js on one page, 8.4 MB of
+HTML, needs 300 MB and 3 seconds. A process that keeps 135 MB after a page is replaced."""
 
 
 class ParsePool:
@@ -58,7 +59,8 @@ class ParsePool:
 
     async def _run(self, task: str, body: bytes, url: str, headers: Mapping[str, str]) -> dict[str, Any]:
         try:
-            return unpack_fields(await self.sandbox.run(task, pack_page(body, url, headers)))
+            version = VERSIONS["normalize"] if task == NORMALIZE else 0
+            return unpack_fields(await self.sandbox.run(task, pack_page(body, url, headers, version)))
         except Refused:
             raise
         except PoisonError as error:

@@ -1,6 +1,6 @@
 """The sandbox tasks of pages: HTML to a `PageOutcome`, HTML to an `Explanation`, a sitemap to its URLs.
 
-Request: MessagePack of [url, headers, body]. Answer: MessagePack of the fields of the result.
+Request: MessagePack of [url, headers, body, version]. Answer: MessagePack of the fields of the result.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgpack
+from selectolax.lexbor import SelectolaxError
 
 from streams.charset import load_codecs
 from streams.crawl.robots import parse
@@ -45,7 +46,7 @@ def explain_page(request: bytes) -> bytes:
 
 def read_urls(request: bytes) -> bytes:
     """Read the URLs of a sitemap or a feed, or the sitemaps that a robots.txt names."""
-    url, headers, body = msgpack.unpackb(request, raw=False)
+    url, headers, body, _ = msgpack.unpackb(request, raw=False)
     is_robots = urlsplit(url).path == ROBOTS_PATH
     found = (
         Sitemap(sitemaps=parse(body, ROBOT).sitemaps)
@@ -70,9 +71,12 @@ def warm_up() -> None:
 
 
 def _answer(read: Callable[..., PageOutcome | Explanation], request: bytes) -> bytes:
-    url, headers, body = msgpack.unpackb(request, raw=False)
+    url, headers, body, version = msgpack.unpackb(request, raw=False)
+    made = {"version": version} if version else {}
     try:
-        return _pack(read(body, url=url, headers=headers).to_fields())
+        return _pack(read(body, url=url, headers=headers, **made).to_fields())
+    except SelectolaxError as error:  # all selectors are constants, so it had no memory to read one
+        raise MemoryRefused(_SHORT_OF_MEMORY, str(error)) from None
     except Refused as refusal:
         is_memory = refusal.rule == _SHORT_OF_MEMORY
         raise (MemoryRefused(refusal.rule, refusal.detail) if is_memory else refusal) from None

@@ -18,8 +18,9 @@ EXPLAIN = f"{TASKS}:explain_page"
 SITEMAP = f"{TASKS}:read_urls"
 
 
-def pack_page(body: bytes, url: str, headers: Mapping[str, str]) -> bytes:
-    packed: bytes = msgpack.packb([url, dict(headers), body], use_bin_type=True)
+def pack_page(body: bytes, url: str, headers: Mapping[str, str], version: int = 0) -> bytes:
+    """Return a request. `version`: of the documents that are made, as the stage has it; 0: it makes none."""
+    packed: bytes = msgpack.packb([url, dict(headers), body, version], use_bin_type=True)
     return packed
 
 

@@ -177,6 +177,11 @@ def _predict(folded: str) -> list[tuple[str, float]]:
     ]
 
 
+def probabilities(text: str) -> dict[str, float]:
+    """Return the probability of each of the model's labels for a text in any script."""
+    return dict(_predict(_NOISE.sub(" ", text).lower()))
+
+
 def load_language_model() -> None:
     """Load the model, for a process that opens no file later."""
     _predict("a text")

@@ -72,8 +72,10 @@ _KANA = re.compile("[\u3040-\u30ff]++")
 _HANGUL = re.compile("[\uac00-\ud7bf]++")
 _JOINED = re.compile("[\u0e00-\u0eff\u1000-\u10bf\u1780-\u17ff]++")
 """Runs of Thai, Lao, Burmese and Khmer. They have no spaces between words."""
-_COMMAS = re.compile("[,\uff0c\u3001\u060c]")
-_STOPS = re.compile(r"\. |[\u3002\u0964](?!$)", re.DOTALL)
+_WEIGHTED = re.compile("|".join(kind.pattern.removesuffix("++") for kind in (_HAN, _KANA, _HANGUL, _JOINED)))
+"""A character of any of these."""
+_COMMAS = (",", "\uff0c", "\u3001", "\u060c")
+_WIDE_STOPS = ("\u3002", "\u0964")
 
 
 class Weight(NamedTuple):
@@ -92,7 +94,7 @@ def weight_of(text: str) -> Weight:
     Han counts as three letters and three fifths of a word, kana as two letters and two fifths of a word, a syllable of
     Hangul as two letters. Six letters of the scripts without spaces count as a word.
     """
-    if text.isascii():
+    if text.isascii() or not _WEIGHTED.search(text):
         return _NOTHING
     han, kana, hangul, joined = (_count(kind, text) for kind in (_HAN, _KANA, _HANGUL, _JOINED))
     return Weight(2 * han + kana + hangul, (18 * han + 12 * kana + 5 * joined) // 30)
@@ -100,12 +102,14 @@ def weight_of(text: str) -> Weight:
 
 def commas_in(text: str) -> int:
     """Count the commas of all scripts."""
-    return text.count(",") if text.isascii() else len(_COMMAS.findall(text))
+    return text.count(",") if text.isascii() else sum(map(text.count, _COMMAS))
 
 
 def stops_in(text: str) -> int:
     """Count the ends of sentences within a text."""
-    return text.count(". ") if text.isascii() else len(_STOPS.findall(text))
+    if text.isascii():
+        return text.count(". ")
+    return text.count(". ") + sum(map(text.count, _WIDE_STOPS)) - text.removesuffix("\n").endswith(_WIDE_STOPS)
 
 
 def _count(kind: re.Pattern[str], text: str) -> int:

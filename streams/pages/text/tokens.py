@@ -65,7 +65,24 @@ BOX_LABELS = frozenset(
 )
 """Labels of boxes: they say what kind of box it is, and not what the box is about. In manuals they are headings, so
 they are in the context of thousands of statements: a query for "release notes" found each note about releasing."""
-_MAX_LABEL_CHARS = max(map(len, BOX_LABELS)) + 2
+PART_LABELS = frozenset(
+    label
+    for labels in (
+        "abstract, acknowledgments, afterword, appendix, conclusion, conclusions, contents, epilogue",
+        "executive summary, foreword, introduction, overview, preface, prologue, summary, table of contents",
+        "anhang, einführung, einleitung, fazit, inhalt, nachwort, überblick, übersicht, vorwort, zusammenfassung",
+        "annexe, aperçu, avant-propos, préface, résumé, sommaire",
+        "conclusiones, conclusión, introducción, prefacio, prólogo, resumen, índice",
+        "conclusioni, indice, introduzione, panoramica, prefazione, riassunto",
+        "conclusão, introdução, prefácio, resumo, sumário, visão geral",
+        "conclusie, inhoud, inleiding, overzicht, samenvatting, voorwoord",
+    )
+    for label in labels.split(", ")
+)
+"""Headings that say which part of a document begins, and not what it is about (parts of DPUB-ARIA 1.0), by language as
+above. Before a short statement such a heading is half of the text that is embedded."""
+_LABELS = BOX_LABELS | PART_LABELS
+_MAX_LABEL_CHARS = max(map(len, _LABELS)) + 2
 
 
 def words(text: str, language: str = "") -> list[str]:
@@ -188,4 +205,4 @@ def drop_box_labels(context: Sequence[str]) -> tuple[str, ...]:
 
 def is_box_label(text: str) -> bool:
     """Return whether the whole text is the label of a box."""
-    return len(text) <= _MAX_LABEL_CHARS and text.strip(" :!.\n").casefold() in BOX_LABELS
+    return len(text) <= _MAX_LABEL_CHARS and text.strip(" :!.\n").casefold() in _LABELS

@@ -7,10 +7,9 @@ so a conversion takes the same time for every query. No currencies: their rates 
 import re
 from decimal import Decimal, localcontext
 
-import pint
-
 from streams.language.units import UNITS, UNITS_IN_QUERIES, expression_of, find_unit, measure, registry
-from streams.queries.quick.model import QuickCheck, calculation_context, format_number, plain_number
+from streams.queries.quick.calculator import calculation_context, format_number, plain_number
+from streams.queries.quick.model import QuickCheck
 
 MAX_CHARS = 80
 """Maximum length of a query that asks for a conversion."""
@@ -70,12 +69,14 @@ def convert(text: str) -> QuickCheck | None:
         return None
     word = match["number"].lower()
     amount = Decimal("1" if word in ("a", "an", "one") else word.replace(",", "").replace("−", "-"))
+    from pint import PintError  # it imports Dask, too, which no start has to wait for
+
     try:
         with localcontext(calculation_context()):
             given, wanted = _as_volumes(given, wanted)
             found = Decimal(measure(amount, given).to(expression_of(wanted)).magnitude)
             shown = round(found, _decimals(found))
-    except (pint.PintError, ArithmeticError, ValueError):
+    except (PintError, ArithmeticError, ValueError):
         return None
     mark = "" if abs(found - shown) <= _ROUNDING * abs(found) else "≈ "
     notes = [_NOTES[unit] for unit in dict.fromkeys((given, wanted)) if unit in _NOTES]

@@ -33,11 +33,6 @@ def base_corrector() -> Corrector:
     return Corrector(Vocabulary(_with_forms(words), pairs))
 
 
-def base_counts() -> dict[str, float]:
-    """Return the base vocabulary, per billion words."""
-    return _with_forms(_books()[0])
-
-
 def _with_forms(written: Mapping[str, float]) -> dict[str, float]:
     """Return the words of books, of speech and of documentation with their regular forms, per billion words."""
     spoken = {word: float(count) for word, count in SpellChecker("en").word_frequency.dictionary.items()}

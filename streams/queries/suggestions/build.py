@@ -28,9 +28,9 @@ from streams.pages.document.consent import Consent
 from streams.queries.counts import quarter_of, sum_days
 from streams.queries.spelling.words import LANGUAGE
 from streams.queries.suggestions.block_words import BlockedWords
-from streams.queries.suggestions.build_notes import current_build, hand_on, hidden_texts, hide_again
+from streams.queries.suggestions.build_notes import current_build, hand_on, hidden_texts, hide_again, note_build
 from streams.queries.suggestions.normal_form import normalize_query
-from streams.queries.suggestions.page_texts import heading_texts, phrase_texts, title_text
+from streams.queries.suggestions.page_texts import heading_texts, is_chosen, phrase_texts, title_text
 from streams.queries.suggestions.page_words import (
     MAX_CHOSEN_WORDS,
     WordSums,
@@ -48,12 +48,12 @@ from streams.queries.suggestions.sums import (
     Sum,
     Sums,
     add_to,
-    host_hash,
     pack,
     pack_sums,
     shard_of,
     suggestions_of,
     unpack_sums,
+    witness_hash,
 )
 from streams.statements.statement import PageStatements, decode_statements
 from streams.stores.opener import Stores
@@ -137,7 +137,7 @@ async def finish(stores: Stores, job: Job, reduced: Sequence[Reduced]) -> int:
     former = await current_build(store)
     shown = {(row.suggestion.language, row.suggestion.text) for each in reduced for row in each.short}
     await hide_again(store, await hidden_texts(store, former), shown, _SHORT, job.at)
-    await store.put_part("", "current", 0, "", job.name.encode())
+    await note_build(store, job.name, job.at)
     await store.drop_titles(job.at)  # the pages were searchable when the build began, so it has their titles
     if former != job.name:
         await hand_on(store, former, job.name, job.at)
@@ -174,7 +174,7 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
             page = await _read_page(stores, page_id, private)
             if page is not None:
                 pages += 1
-                statements, host, _ = page
+                statements, host = page[:2]
                 _add_page(sums, *page)
                 if statements.language == LANGUAGE:
                     add_words(words, page_words(statements), site_hash(host, job.name))
@@ -187,35 +187,35 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
 
 async def _read_page(
     stores: Stores, page_id: UUID, private: Sequence[str]
-) -> tuple[PageStatements, str, Consent] | None:
-    """Return the statements of a page that searches show, its host, and what its publisher allows to be quoted.
+) -> tuple[PageStatements, str, Consent, bool] | None:
+    """Return the statements of a page that searches show, its host, what may be quoted, and whether it is chosen.
 
     Pages of private sites have no part in suggestions, which anybody reads.
     """
     record = await stores.pages.get(page_id)
     page = indexed_page(page_id, record)
-    if page is None or not page.statements_ref or is_page_below(page.url, private):
+    if page is None or not page.statements_ref or page.facts.audience or is_page_below(page.url, private):
         return None
     try:
         statements = decode_statements(await stores.blobs.get(page.statements_ref))
     except (MissingBlob, PoisonError):  # it was erased meanwhile, or is damaged: the page has no part in suggestions
         return None
     host = page.url.partition("://")[2].partition("/")[0]
-    return statements, host, Consent.of_directives(record.normalized.directives)
+    return statements, host, Consent.of_directives(record.normalized.directives), is_chosen(record)
 
 
-def _add_page(sums: Sums, page: PageStatements, host: str, consent: Consent) -> None:
+def _add_page(sums: Sums, page: PageStatements, host: str, consent: Consent, is_chosen: bool) -> None:
     """Add the texts of a page. Its title is shown with each result; headings and phrases are quotations."""
-    hosts = frozenset({host_hash(host)})
+    hosts = frozenset({witness_hash(host)})
     title = title_text(page.title)
     if title:
-        add_to(sums, (page.language, title), Sum(titles=1, hosts=hosts))
+        add_to(sums, (page.language, title), Sum(titles=1, hosts=hosts, is_chosen=is_chosen))
     headings = {text for text in heading_texts(page) if consent.allows_quoting(len(text))} - {title}
     for text in headings:
-        add_to(sums, (page.language, text), Sum(headings=1, hosts=hosts))
+        add_to(sums, (page.language, text), Sum(headings=1, hosts=hosts, is_chosen=is_chosen))
     for text in phrase_texts(page) - headings - {title}:
         if consent.allows_quoting(len(text)):
-            add_to(sums, (page.language, text), Sum(phrases=1, hosts=hosts))
+            add_to(sums, (page.language, text), Sum(phrases=1, hosts=hosts, is_chosen=is_chosen))
 
 
 async def _map_queries(stores: Stores, job: Job, number: int) -> int:

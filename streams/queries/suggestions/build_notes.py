@@ -64,6 +64,18 @@ async def current_build(store: Suggestions) -> str:
     return found[0].decode() if found else ""
 
 
+async def note_build(store: Suggestions, build: str, at: int) -> None:
+    """Make a build the current one. `at`: when it began (microseconds since 1970 UTC)."""
+    await store.put_part("", "current", 0, "", build.encode())
+    await store.put_part("", "began", 0, "", at.to_bytes(8, "big"))
+
+
+async def began_at(store: Suggestions) -> int:
+    """Return when the last whole build began (microseconds since 1970 UTC); 0 if there is none."""
+    found = await store.parts("", "began", 0)
+    return int.from_bytes(found[0], "big") if found else 0
+
+
 async def hidden_texts(store: Suggestions, build: str) -> list[Hidden]:
     """Return what was hidden while gateways held a build."""
     return [tuple(msgpack.unpackb(value)) for value in await store.parts(build, "hidden", 0)]

@@ -1,4 +1,4 @@
-"""The texts of pages that are suggested: titles, headings, and phrases of sentences. Pure.
+"""The texts of pages that are suggested: titles, headings, and phrases of sentences; and who chose a page. Pure.
 
 Everything is bounded, since a page may be hostile: texts, phrases of a page, and the length of each.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from streams.plain_text import clean_line
 from streams.queries.suggestions.normal_form import normalize_query
 from streams.statements.statement import PageStatements
+from streams.stores.page_record import Fetched, PageRecord
 
 MIN_CHARS, MAX_CHARS = 3, 60
 """Length of a suggested text (characters)."""
@@ -25,6 +26,23 @@ _PART = re.compile(r"[.,;:!?()\[\]{}\"“”«»/|<>=\n\t]+")
 _READ_CHARS = 400
 _MIN_END = 4
 """Minimum length of the first and last word of a phrase (letters): shorter ones are mostly articles or prepositions."""
+
+
+def is_chosen(record: PageRecord) -> bool:
+    """Return whether the operator chose the page: a seed, a page of a crawl that stays on its seeds' hosts, or a file.
+
+    A page that links led to from host to host, or that an archive brought, is not chosen: anybody may have made it.
+    """
+    found = record.rows.get(Fetched.PART, {})
+    if found.get("source") != "crawl":
+        return found.get("source") == "html"
+    return is_of_chosen_host(record) or found.get("depth") == 0
+
+
+def is_of_chosen_host(record: PageRecord) -> bool:
+    """Return whether the page is of a crawl that stays on its seeds' hosts, which chooses all pages of its host."""
+    found = record.rows.get(Fetched.PART, {})
+    return found.get("source") == "crawl" and bool(found.get("same_host"))
 
 
 def title_text(title: str) -> str:
@@ -47,7 +65,7 @@ def phrase_texts(page: PageStatements) -> set[str]:
     """Return the phrases of the sentences of a page: two to four words in a row, in their normal form."""
     found: set[str] = set()
     for statement in page.statements[:MAX_STATEMENTS]:
-        if statement.kind == "code":
+        if statement.kind == "code" or statement.doubtful:
             continue
         for part in _PART.split(statement.text[:2_000]):
             for phrase in _phrases(_words(part)):

@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 import msgpack
 
-from streams.crawl.domains import owner_of
+from streams.crawl.domains import witness_of
 from streams.pages.text.normal_forms import nfkc
 from streams.queries.spelling.words import APOSTROPHES, EDGES, MAX_CHARS, MIN_INDEX_CHARS, elided_chars
 from streams.queries.suggestions.sums import SHARDS, pack
@@ -71,7 +71,7 @@ WordSums = dict[str, WordSum]
 def page_words(page: PageStatements) -> set[str]:
     """Return the words of a page's title, headings and sentences, in lower case. Code is left out."""
     texts = [page.title]
-    for statement in page.statements[:MAX_STATEMENTS]:
+    for statement in (each for each in page.statements[:MAX_STATEMENTS] if not each.doubtful):
         if statement.kind != "code":
             texts += (*statement.context, statement.text)
     return text_words(texts)
@@ -102,7 +102,7 @@ def words_of(text: str) -> Iterator[str]:
 
 def site_hash(host: str, key: str) -> int:
     """Return the hash of a host's site, by the key of a build."""
-    digest = blake2b(owner_of(host).encode(), digest_size=4, key=key.encode()[:64]).digest()
+    digest = blake2b(witness_of(host).encode(), digest_size=4, key=key.encode()[:64]).digest()
     return int.from_bytes(digest, "big")
 
 

@@ -67,11 +67,15 @@ def new_title(text: str, language: str, weight: float, at: int) -> NewTitle:
     return NewTitle(key_of(text), StoredSuggestion(text, language, weight), at)
 
 
-async def read_list(store: Suggestions, language: str, prefix: str) -> list[StoredSuggestion]:
-    """Return the rows of a list. The list of all languages has the new titles with this prefix, too."""
+async def read_list(store: Suggestions, language: str, prefix: str, since: int = 0) -> list[StoredSuggestion]:
+    """Return the rows of a list. The list of all languages has the new titles with this prefix, too.
+
+    `since`: when the last build began (microseconds since 1970 UTC). A build writes the lists of the prefixes that it
+    has, so a list that is older is of texts that nobody has any more.
+    """
     if language != ALL_LANGUAGES:
-        return await store.of_prefix(language, prefix)
-    rows, titles = await asyncio.gather(store.of_prefix(language, prefix), store.titles(prefix))
+        return await store.of_prefix(language, prefix, since)
+    rows, titles = await asyncio.gather(store.of_prefix(language, prefix, since), store.titles(prefix))
     listed = {row.text for row in rows}
     return [*rows, *(title for title in titles if title.text not in listed)]
 

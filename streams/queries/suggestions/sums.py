@@ -2,6 +2,10 @@
 
 A text is known from pages (title, heading, phrase) or from queries that enough people asked. The map tasks of a build
 make sums of their part, by shard; the reduce task of a shard adds them up.
+
+Anybody may have a page that links lead to, and what is suggested reads like a statement of the search engine. So a text
+of pages is suggested if the operator chose one of its sites (`page_texts.is_chosen`), or if MIN_SITES independent ones
+have it.
 """
 
 import math
@@ -12,6 +16,7 @@ from typing import Any
 
 import msgpack
 
+from streams.crawl.domains import witness_of
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.normal_form import key_of
 from streams.stores.protocols import StoredSuggestion
@@ -22,8 +27,10 @@ SHARD_CHARS = 3
 MIN_PHRASE_PAGES = 3
 """Minimum number of pages that have a phrase in a sentence."""
 MIN_HEADING_PAGES = 2
-MAX_HOSTS = 3
-"""Maximum hosts of a text that are remembered, as hashes: one host, or several."""
+MIN_SITES = 3
+"""Minimum number of independent sites of a text that no chosen site has. That number is remembered, as hashes."""
+PAGES_OF_A_SITE = 10
+"""Maximum pages of such a text that count for each site."""
 ONE_HOST = 0.5
 """Factor of the weight of a text that only one host has: no single host decides what people are shown."""
 TITLE, HEADING, PHRASE, ENTITY = 8.0, 2.0, 1.0, 16.0
@@ -45,6 +52,8 @@ class Sum:
     """Number of pages with the text in each place."""
     entities: int = 0
     hosts: frozenset[int] = frozenset()
+    is_chosen: bool = False
+    """True if a site that the operator chose has the text."""
     count: float = 0.0
     """Number of questions, the older the less."""
     recent: float = 0.0
@@ -55,18 +64,25 @@ class Sum:
         self.headings += other.headings
         self.phrases += other.phrases
         self.entities += other.entities
-        self.hosts = frozenset(sorted(self.hosts | other.hosts)[:MAX_HOSTS])
+        self.hosts = frozenset(sorted(self.hosts | other.hosts)[:MIN_SITES])
+        self.is_chosen = self.is_chosen or other.is_chosen
         self.count += other.count
         self.recent += other.recent
 
     @property
     def weight(self) -> float:
         """The long-term weight: the questions, and the logarithm of the pages. 0: not suggested."""
+        pages = self._pages_weight if self.is_chosen or len(self.hosts) >= MIN_SITES else 0.0
+        of_one = bool(pages) and len(self.hosts) == 1
+        of_index = math.log2(1 + pages + ENTITY * self.entities) * (ONE_HOST if of_one else 1.0)
+        return self.count + of_index
+
+    @property
+    def _pages_weight(self) -> float:
         headings = self.headings if self.headings >= MIN_HEADING_PAGES or self.titles else 0
         phrases = self.phrases if self.phrases >= MIN_PHRASE_PAGES or self.titles or headings else 0
-        pages = TITLE * self.titles + HEADING * headings + PHRASE * phrases + ENTITY * self.entities
-        of_index = math.log2(1 + pages) * (ONE_HOST if len(self.hosts) == 1 else 1.0)
-        return self.count + of_index
+        most = math.inf if self.is_chosen else PAGES_OF_A_SITE * len(self.hosts)
+        return TITLE * min(self.titles, most) + HEADING * min(headings, most) + PHRASE * min(phrases, most)
 
 
 Sums = dict[Text, Sum]
@@ -80,8 +96,9 @@ def add_to(sums: Sums, text: Text, found: Sum) -> None:
         known.add(found)
 
 
-def host_hash(host: str) -> int:
-    return zlib.crc32(host.encode())
+def witness_hash(host: str) -> int:
+    """Return the hash of the site that a host is a part of: names below one domain are one site."""
+    return zlib.crc32(witness_of(host).encode())
 
 
 def shard_of(text: str) -> int:
@@ -93,8 +110,9 @@ def pack_sums(sums: Mapping[Text, Sum]) -> dict[int, bytes]:
     """Return the sums of each shard as MessagePack."""
     rows: dict[int, list[Any]] = {}
     for (language, text), own in sums.items():
-        fields = (own.titles, own.headings, own.phrases, own.entities, sorted(own.hosts), own.count, own.recent)
-        rows.setdefault(shard_of(text), []).append((language, text, *fields))
+        places = (own.titles, own.headings, own.phrases, own.entities)
+        row = (language, text, *places, sorted(own.hosts), own.is_chosen, own.count, own.recent)
+        rows.setdefault(shard_of(text), []).append(row)
     return {shard: pack(found) for shard, found in rows.items()}
 
 
@@ -102,9 +120,8 @@ def unpack_sums(values: Iterable[bytes]) -> Sums:
     """Return the sums of a shard, added up."""
     sums: Sums = {}
     for value in values:
-        for language, text, titles, headings, phrases, entities, hosts, count, recent in msgpack.unpackb(value):
-            found = Sum(titles, headings, phrases, entities, frozenset(hosts), count, recent)
-            add_to(sums, (language, text), found)
+        for language, text, titles, headings, phrases, entities, hosts, *others in msgpack.unpackb(value):
+            add_to(sums, (language, text), Sum(titles, headings, phrases, entities, frozenset(hosts), *others))
     return sums
 
 

@@ -90,14 +90,22 @@ class LagWatch:
     async def run(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         """Ask until cancelled, less often while the lag is far from its bound. `sleep`: for tests."""
         while True:
-            await self.check()
-            for _ in range(CALM_CHECKS - 1 if self._is_calm else 0):
-                await sleep(CHECK_SECONDS)
-                self._check_disk()
+            try:
+                await self.check()
+                for _ in range(CALM_CHECKS - 1 if self._is_calm else 0):
+                    await sleep(CHECK_SECONDS)
+                    self._check_disk()
+            except Exception:  # without a next look, sources would pause for ever, or never
+                log.exception("the lag of later stages could not be read")
             await sleep(CHECK_SECONDS)
 
     def _check_disk(self) -> None:
-        shortage = self.describe_shortage()
+        """Look at the disk. If the system does not answer, the last answer stays."""
+        try:
+            shortage = self.describe_shortage()
+        except OSError as error:
+            log.warning("the free space on the disk is unknown", error=str(error))
+            return
         if bool(shortage) != bool(self.shortage):
             log.warning("the free space on the disk", paused_for=shortage or "nothing")
         self.shortage = shortage

@@ -8,7 +8,13 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, retry_while_moving, unreachable_error
+from streams.runtime.connection import (
+    TIMEOUT_SECONDS,
+    answer_of,
+    client_config,
+    retry_while_moving,
+    unreachable_error,
+)
 from streams.settings import KafkaSettings, Settings
 from streams.topology import Stage
 
@@ -39,7 +45,7 @@ def active_groups(settings: Settings) -> set[str]:
     """Return the consumer groups that have members. Raises StoreUnavailable."""
     admin = AdminClient(client_config(settings.kafka))
     try:
-        listed = admin.list_consumer_groups(request_timeout=TIMEOUT_SECONDS).result(timeout=TIMEOUT_SECONDS)
+        listed = answer_of(admin.list_consumer_groups(request_timeout=TIMEOUT_SECONDS))
     except KafkaException as error:
         raise unreachable_error(settings.kafka, error) from error
     return {group.group_id for group in listed.valid if group.state.name not in ("EMPTY", "DEAD")}
@@ -86,7 +92,7 @@ def list_offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> d
 
     def ask() -> dict[Place, int]:
         futures = ask_admin({TopicPartition(topic, number): spec for topic, number in places})
-        return {(p.topic, p.partition): f.result(timeout=TIMEOUT_SECONDS).offset for p, f in futures.items()}
+        return {(p.topic, p.partition): answer_of(f).offset for p, f in futures.items()}
 
     return retry_while_moving(ask)
 

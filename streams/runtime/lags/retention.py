@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaExcepti
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from streams.errors import UsageError
-from streams.runtime.connection import AGAIN_SECONDS, TIMEOUT_SECONDS, client_config, unreachable_error
+from streams.runtime.connection import AGAIN_SECONDS, answer_of, client_config, unreachable_error
 from streams.runtime.lags.offsets import Place, committed_offsets, find_places, list_offsets
 from streams.runtime.lags.stage_lags import input_topics
 from streams.settings import Settings
@@ -62,7 +62,7 @@ def _commit_starts(settings: Settings, stage: Stage, committed: Mapping[Place, i
         if places:
             starts = list_offsets(admin, places, OffsetSpec.earliest())
             consumer.commit(offsets=[TopicPartition(*place, starts[place]) for place in places], asynchronous=False)
-    except (KafkaException, TimeoutError) as error:
+    except KafkaException as error:
         # Other workers of the stage run, and commit by themselves. Or the topics are so new that no broker answers.
         log.debug("first offsets are not committed", stage=stage.name, error=str(error))
     finally:
@@ -90,10 +90,10 @@ def _skip_lost(admin: AdminClient, stage: Stage, starts: Mapping[Place, int], se
     end = time.monotonic() + SESSION_ENDS * session_seconds
     while True:
         try:
-            admin.alter_consumer_group_offsets([request])[stage.group].result(timeout=TIMEOUT_SECONDS)
+            answer_of(admin.alter_consumer_group_offsets([request])[stage.group])
             return
         except KafkaException as error:
-            if time.monotonic() > end:
+            if time.monotonic() >= end:
                 # Other workers of the stage run. They continue at the first events by themselves.
                 log.warning("offsets can't be moved past the lost events", stage=stage.name, error=str(error))
                 return

@@ -42,14 +42,16 @@ _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 WISHES = ("recent", "technical", "firsthand")
 """The wishes that a query may have (`streams.search.ranking.wishes`)."""
+MAX_IDENTIFIERS = 16
+"""Maximum identifiers of a query that are looked for: a stack trace has hundreds of names."""
 MAX_STEPS = 3
 _USUAL_STEPS = 2
 
 
 def identifiers(query: str) -> tuple[str, ...]:
-    """Return the names, versions and codes of a query, which mean nothing but themselves."""
+    """Return the first names, versions and codes of a query, which mean nothing but themselves."""
     tokens = (token.strip(_EDGES) for token in query.split())
-    return tuple(dict.fromkeys(token for token in tokens if _IDENTIFIER.fullmatch(token)))
+    return tuple(dict.fromkeys(token for token in tokens if _IDENTIFIER.fullmatch(token)))[:MAX_IDENTIFIERS]
 
 
 class CheckedPage:
@@ -76,11 +78,6 @@ class CheckedPage:
         return [_text(hit) for hit in self.hits]
 
 
-def has_all(page: PageHits, phrases: Sequence[str]) -> bool:
-    """Return True if one statement of the page, with its context and title, has all phrases."""
-    return has_all_in_one(map(_text, page.hits), phrases)
-
-
 def has_all_in_one(texts: Iterable[str], phrases: Sequence[str]) -> bool:
     """Return True if one of the folded texts has all phrases."""
     return any(all(has_phrase(text, phrase) for phrase in phrases) for text in texts)
@@ -88,7 +85,11 @@ def has_all_in_one(texts: Iterable[str], phrases: Sequence[str]) -> bool:
 
 def has_phrase(text: str, phrase: str) -> bool:
     """Return True if the folded text has the phrase, not as part of longer words."""
-    wanted = fold(phrase)
+    return has_folded(text, fold(phrase))
+
+
+def has_folded(text: str, wanted: str) -> bool:
+    """Return True if the folded text has the folded phrase, not as part of longer words."""
     start = text.find(wanted)
     for _ in range(MAX_PLACES):
         if start < 0:

@@ -9,7 +9,7 @@ results are about it:
 
 Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound. The bound of an
 embedding model is measured by `python -m benchmarks eval confidence` (docs/decisions/0045); without one nothing is
-judged. Over an index in which made nonsense scores high, it is raised (`index_bound.py`).
+judged. Over an index in which made nonsense scores high, it is raised (`measuring.py`).
 """
 
 import json

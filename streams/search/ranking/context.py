@@ -9,7 +9,7 @@ from uuid import UUID
 from streams.search.options import SearchOptions
 from streams.search.query_language.operators import Conditions
 from streams.search.ranking.rules import BlockList, PersonalRules
-from streams.stores.protocols import Candidates, PageHits
+from streams.stores.protocols import Candidates, PageHits, Visible
 
 
 @dataclass(slots=True)
@@ -54,6 +54,8 @@ class RankingContext:
     now: datetime
     wanted: int
     """Number of results to look for."""
+    visible: Visible
+    """The pages that the client may see."""
     per_page: int = 10
     conditions: Conditions = field(default_factory=dict)
     languages: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ MAX_CHECKED = 100
 MAX_SITE_PAGES = 16
 """Maximum pages of the site that a query names."""
 FILE_TYPES = frozenset(
-    {"pdf", "txt", "md", "doc", "docx", "odt", "ods", "odp", "ppt", "pptx", "xls", "xlsx", "csv", "epub", "ps"}
+    {"pdf", "txt", "md", "doc", "docx", "rtf", "odt", "ods", "odp", "ppt", "pptx", "xls", "xlsx", "csv", "epub", "ps"}
 )
 """The extensions that are types of their own; all others are web pages (`html`)."""
 

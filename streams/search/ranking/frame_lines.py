@@ -34,7 +34,7 @@ def find_frame_lines(found: Candidates) -> frozenset[UUID]:
     hits = {hit.id.int: hit for hit in (*found.dense, *found.sparse) if hit.payload.kind != "code"}
     lines = [(hit, text) for hit in hits.values() if len(text := hit.payload.text) <= MAX_CHARS]
     frame = {hit.id for hit, text in lines if _is_of_the_frame(text, hit.payload.kind, hit.payload.context)}
-    frame |= {hit.id for hit in hits.values() if hit.payload.entry}
+    frame |= {hit.id for hit in (*found.dense, *found.sparse) if hit.payload.entry or hit.payload.doubtful}
     # Few texts come several times: only their hosts and pages are compared.
     counts = Counter(text for _, text in lines)
     repeated = [(hit, text) for hit, text in lines if counts[text] >= MIN_REPEATS]

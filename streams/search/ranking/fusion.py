@@ -207,7 +207,8 @@ def _choose_shown(hits: Sequence[Hit], count: int, frame: Collection[UUID]) -> t
             complete.append(hit)
         if len(complete) == count:  # the others would not be shown
             break
-    return tuple((complete or alone or first)[:count])
+    sure = [hit for hit in first if not hit.payload.doubtful]
+    return tuple((complete or alone or sure or first)[:count])
 
 
 def may_say_little(hit: Hit) -> bool:
@@ -218,12 +219,17 @@ def may_say_little(hit: Hit) -> bool:
 
 def makes_sense(hit: Hit, frame: Collection[UUID]) -> bool:
     """Return whether a reader of results learns something by the statement itself."""
-    return hit.id not in frame and reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)
+    return is_quotable(hit, frame) and reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)
+
+
+def is_quotable(hit: Hit, frame: Collection[UUID]) -> bool:
+    """Return False for a line of a site's frame, and for a text that readers of the page may not see."""
+    return hit.id not in frame and not hit.payload.doubtful
 
 
 def is_whole(hit: Hit, frame: Collection[UUID]) -> bool:
     """Return whether the statement makes sense, and its end shows that nothing is missing."""
-    return hit.id not in frame and is_complete(hit.payload.text, hit.payload.kind, hit.payload.context)
+    return is_quotable(hit, frame) and is_complete(hit.payload.text, hit.payload.kind, hit.payload.context)
 
 
 def _text_key(hit: Hit) -> str:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from streams.dedup.election import are_variants
 from streams.dedup.first_sight import SIMILARITY, own_sight, site_sight
 from streams.search.query_language.matching import fold
-from streams.sketches.minhash import sketch_similarity
+from streams.sketches import sketch_similarity
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, PageHits
 
 DUPLICATE_SIMILARITY = 0.8

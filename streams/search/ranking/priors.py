@@ -63,9 +63,10 @@ def authority(known: HostRank | None) -> float:
 
 
 def freshness(published: str, generation: int, now: datetime, half_life_days: float) -> float:
-    """Return the freshness of a page by its date of publication, else by its fetch: 1 for today, 0 for unknown.
+    """Return the freshness of a page by its publication, else by the fetch of its text: 1 for today, 0 for unknown.
 
-    `published` is an ISO date, or only its year or month. `generation` is the fetch, microseconds since 1970 UTC.
+    `published` is an ISO date, or only its year or month. `generation` is the fetch that brought its text, microseconds
+    since 1970 UTC.
     """
     if date := _parse_date(published):
         return _decay_freshness(date, now, half_life_days)
@@ -74,7 +75,7 @@ def freshness(published: str, generation: int, now: datetime, half_life_days: fl
 
 
 def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weights: SearchOptions) -> Prior:
-    """Return the prior of a page, by the rank of its host, its date, and its fetch."""
+    """Return the prior of a page, by the rank of its host, its date, and the fetch that brought its text."""
     payload = page.hits[0].payload
     return Prior(
         weights.authority_weight * authority(ranks.get(host_of(page))),

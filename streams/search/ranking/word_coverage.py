@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from streams.pages.text.tokens import drop_box_labels
-from streams.search.query_language.matching import has_all, identifiers
+from streams.search.query_language.matching import CheckedPage, fold, has_folded, identifiers
 from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import Hit, PageHits
 from streams.vectors.bm25 import statement_terms
@@ -96,19 +96,22 @@ def cut(texts: Iterable[str], count: int) -> Iterator[str]:
 
 
 def put_identifiers_first(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `identifiers`: note the number of pages that have all identifiers, and those that no page has."""
-    names = identifiers(context.text)
+    """Apply the pass `identifiers`: note the number of pages that have all identifiers, and those that no page has.
+
+    Each text is folded once, however many identifiers the query has.
+    """
+    names = {name: fold(name) for name in identifiers(context.text)}
     if not names:
         return pages
-    exact = [_has_all(context, page, names) for page in pages]
+    exact: list[bool] = []
+    found: set[str] = set()
+    for page in pages:
+        context.check_time()
+        texts = CheckedPage(page).texts
+        of_texts = [{name for name, wanted in names.items() if has_folded(text, wanted)} for text in texts]
+        exact.append(any(len(of_text) == len(names) for of_text in of_texts))
+        found.update(*of_texts)
     context.notes.passes["identifiers"] = {"pages": sum(exact)}
     if not any(exact):
-        context.notes.missing = tuple(
-            name for name in names if not any(_has_all(context, page, [name]) for page in pages)
-        )
+        context.notes.missing = tuple(name for name in names if name not in found)
     return [page for wanted in (True, False) for page, has in zip(pages, exact, strict=True) if has is wanted]
-
-
-def _has_all(context: RankingContext, page: PageHits, names: Sequence[str]) -> bool:
-    context.check_time()
-    return has_all(page, names)

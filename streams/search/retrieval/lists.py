@@ -17,8 +17,8 @@ from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure
 from streams.search.retrieval.query import IndexQuery
 from streams.search.trace import Trace
-from streams.stores.opener import Stores
-from streams.stores.protocols import Candidates, Filters, Hit, SparseVector
+from streams.seen.stores import SeenStores
+from streams.stores.protocols import Candidates, Filters, Hit, SparseVector, Visible
 
 MIN_PAGES_SHARE = 0.05
 """Minimum pages of both lists together, as a share of the statements of a full list: enough for a page of results. With
@@ -36,14 +36,17 @@ log = structlog.get_logger(__name__)
 class Retrieval:
     """The reader of one search's lists, under its conditions, with at most `limit` statements in a read."""
 
-    def __init__(self, stores: Stores, filters: Filters, limit: int) -> None:
-        self._index = stores.vectors
+    def __init__(self, stores: SeenStores, visible: Visible, filters: Filters, limit: int) -> None:
+        self._stores = stores
+        self._visible = visible
         self._filters = filters
         self._limit = limit
 
     async def __call__(self, *, dense: Sequence[float] | None, sparse: SparseVector | None) -> Candidates:
         """Return the lists for these vectors. A list whose vector is None is empty. Raises what the index raises."""
-        found = await self._index.candidates(dense=dense, sparse=sparse, filters=self._filters, limit=self._limit)
+        found = await self._stores.candidates(
+            dense=dense, sparse=sparse, visible=self._visible, filters=self._filters, limit=self._limit
+        )
         left_out: set[UUID] = set()
         for _ in range(MAX_READS - 1):
             counts = [Counter(hit.payload.page_id for hit in hits) for hits in (found.dense, found.sparse)]
@@ -54,9 +57,10 @@ class Retrieval:
             if not fill_dense and not fill_sparse:
                 break
             left_out |= fill_dense | fill_sparse
-            more = await self._index.candidates(
+            more = await self._stores.candidates(
                 dense=dense if fill_dense else None,
                 sparse=sparse if fill_sparse else None,
+                visible=self._visible,
                 filters=replace(self._filters, exclude_pages=tuple(sorted(left_out))),
                 limit=self._limit,
             )
@@ -68,8 +72,12 @@ class Retrieval:
     ) -> Candidates:
         """Return the statements of these pages, under the same conditions. Raises what the index raises."""
         found = [
-            await self._index.candidates(
-                dense=dense, sparse=sparse, filters=replace(self._filters, page_id=page), limit=ADDRESSED_STATEMENTS
+            await self._stores.candidates(
+                dense=dense,
+                sparse=sparse,
+                visible=self._visible,
+                filters=replace(self._filters, page_id=page),
+                limit=ADDRESSED_STATEMENTS,
             )
             for page in pages
         ]

@@ -12,7 +12,7 @@ an English word. Measured on English queries only, in docs/reference/retrieval.m
 """
 
 from asyncio import timeout
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from time import monotonic
 
 import structlog
@@ -22,7 +22,6 @@ from streams.pages.text.alphabets import FUNCTION_WORDS
 from streams.pages.text.language import identify, primary
 from streams.pages.text.tokens import words
 from streams.search.optional import OptionalPart
-from streams.stores.protocols import VectorIndex
 from streams.stores.vector_collection import ALIAS
 from streams.vectors.stemming import LANGUAGES
 
@@ -68,10 +67,10 @@ def _sure_language(text: str) -> str:
 
 
 class ActiveModel:
-    """The model of the active collection. The collection's name is read again after CHECK_SECONDS."""
+    """The model of the active collection. `read` reads the collection's name, again after CHECK_SECONDS."""
 
-    def __init__(self, index: Callable[[], VectorIndex], alias: str = ALIAS) -> None:
-        self._index, self._alias = index, alias
+    def __init__(self, read: Callable[[], Awaitable[str | None]], alias: str = ALIAS) -> None:
+        self._read_name, self._alias = read, alias
         # The search itself counts an index that is away.
         self._part = OptionalPart("name of the active collection")
         self._collection = ""
@@ -99,4 +98,4 @@ class ActiveModel:
         return self._collection
 
     async def _read(self) -> str:
-        return await self._index().active() or ""
+        return await self._read_name() or ""

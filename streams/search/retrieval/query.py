@@ -12,8 +12,8 @@ from streams.search.request import SearchRequest
 from streams.search.retrieval.model_fit import MODEL_LANGUAGES, ActiveModel, unknown_language
 from streams.search.retrieval.query_embedder import QueryEmbedder
 from streams.search.trace import Trace
-from streams.stores.opener import Stores
-from streams.stores.protocols import Filters, SparseVector
+from streams.seen.stores import SeenStores
+from streams.stores.protocols import Filters, SparseVector, Visible
 from streams.vectors.bm25 import MAX_QUERY_TERMS, query_words, vector_of_words
 
 UNKNOWN_LANGUAGE = "und"
@@ -47,9 +47,9 @@ class IndexQuery:
 class QueryReader:
     """The reader of the queries of one process. It holds the cache of vectors."""
 
-    def __init__(self, stores: Stores, on_failure: OnFailure, model_languages: Sequence[str] | None = None) -> None:
+    def __init__(self, stores: SeenStores, on_failure: OnFailure, model_languages: Sequence[str] | None = None) -> None:
         self._embedder = QueryEmbedder(stores, on_failure)
-        self._active_model = ActiveModel(lambda: stores.vectors)
+        self._active_model = ActiveModel(stores.active_collection)
         self._model_languages = model_languages
 
     async def read(self, request: SearchRequest, deadline: Deadline, trace: Trace) -> IndexQuery:
@@ -58,7 +58,7 @@ class QueryReader:
         with trace.timed("terms_ms"):
             words = query_words(parsed.text, request.languages[0] if len(request.languages) == 1 else "")
         sparse = _make_sparse(words, trace)
-        dense = await self._make_dense(parsed.text, deadline, trace)
+        dense = await self._make_dense(parsed.text, request.visible, deadline, trace)
         if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
             dense = None
         if dense is None and sparse is None:
@@ -77,10 +77,12 @@ class QueryReader:
             find_addresses(parsed.text),
         )
 
-    async def _make_dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
+    async def _make_dense(
+        self, text: str, visible: Visible, deadline: Deadline, trace: Trace
+    ) -> Sequence[float] | None:
         if trace.leave_out("dense"):
             return None
-        vector = await self._embedder.embed(text, deadline, trace)
+        vector = await self._embedder.embed(text, visible, deadline, trace)
         if vector is not None and trace.model and (reason := await self._active_model.mismatch(trace.model)):
             trace.fail("dense", reason)
             return None

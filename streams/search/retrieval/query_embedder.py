@@ -16,7 +16,8 @@ from streams.models.protocols import ModelInfo, Vectors
 from streams.search.deadline import Deadline
 from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
 from streams.search.trace import Trace
-from streams.stores.opener import Stores
+from streams.seen.stores import SeenStores
+from streams.stores.protocols import Visible
 
 CACHED_VECTORS = 4_096
 """Maximum query vectors kept: 384 dimensions as Python floats make about 12 KB each, 50 MB in all."""
@@ -26,19 +27,23 @@ REST_SECONDS = 2.0
 
 
 class QueryEmbedder:
-    """The embedder of one process's queries. The vectors of recent ones are kept, all of one model."""
+    """The embedder of one process's queries. The vectors of recent ones are kept, all of one model.
 
-    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+    Those who read a private site have vectors of their own: nobody else learns that they have asked the same.
+    """
+
+    def __init__(self, stores: SeenStores, on_failure: OnFailure) -> None:
         self._stores = stores
-        self._vectors: RecentCache[str, Sequence[float]] = RecentCache(CACHED_VECTORS)
+        self._vectors: RecentCache[tuple[tuple[str, ...], str], Sequence[float]] = RecentCache(CACHED_VECTORS)
         self._model: ModelInfo | None = None
         rest = Rest(REST_SECONDS, failures=FAILURES_BEFORE_REST)
         self._part = OptionalPart("embedding of the query", partial(on_failure, "models"), rest)
 
-    async def embed(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
+    async def embed(self, text: str, visible: Visible, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
         """Return the query's vector, or None: words can be searched without a vector, and the trace has the reason."""
         with trace.timed("embed_ms"):
-            vector = self._vectors.get(text)
+            key = visible.audiences, text
+            vector = self._vectors.get(key)
             if vector is not None:
                 trace.states["dense"], trace.model = "cached", self._model
                 return vector
@@ -51,13 +56,13 @@ class QueryEmbedder:
             if trace.model != self._model:
                 self._vectors.clear()
                 self._model = trace.model
-            self._vectors.put(text, vector)
+            self._vectors.put(key, vector)
             return vector
 
     async def _ask(self, text: str) -> tuple[ModelInfo, Sequence[float]]:
         embedder = self._stores.embedder
-        model = await embedder.info(urgent=True)
-        return model, mean_vector(await embedder.embed(parts_of(text), urgent=True))
+        model = await embedder.info("query")
+        return model, mean_vector(await embedder.embed(parts_of(text), "query"))
 
 
 def _sentence(why: Reason) -> str:

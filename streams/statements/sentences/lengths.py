@@ -6,12 +6,15 @@ A model reads about 256 tokens, context included. A vector of a longer text is s
 import re
 from collections.abc import Iterator, Sequence
 
-from streams.statements.sentences.splitter import Span
-
+Span = tuple[int, int]
+"""Start and end of a part of a text."""
 MIN_WORDS = 4
 """Minimum words of a statement. Fewer are a fragment ("Yes.", "See below."), which means nothing alone."""
 MAX_WORDS = 80
 """Maximum words of a statement."""
+MAX_JOINED_WORDS = MAX_WORDS // 2
+"""Maximum words of short items or lines that are one statement: a vector of a longer enumeration is similar to no query
+in particular."""
 SPACELESS_CHARS_PER_WORD = 2.0
 """Characters that count as one word in Chinese, Japanese, Thai and the like, which have no spaces between words."""
 LONG_WORD_CHARS = 40
@@ -19,9 +22,13 @@ LONG_WORD_CHARS = 40
 WINDOW_CHARS = 1_024
 """Number of characters that are searched first for the end of a part: most parts of MAX_WORDS words are shorter."""
 
+MAX_LABEL_WORDS = 5
+_LABEL = re.compile(r"([^\W_][^:：]{0,40})(?::\s+|：\s*)\S")
+"""A label with a value behind it, as in "Monday to Friday: 9 to 17"."""
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7ff]")
 _SPACES = re.compile(r"\s*+")
 _CLAUSE_ENDS = (
+    re.compile(r"\n"),
     re.compile(r"(?:[;:]|\s[–—]|\))\s+|[；：]"),
     re.compile(r",\s+(?=(?:and|but|or|so|which|who|where|while|because|although|und|et|y|e|aber|mais)\b)"),
     re.compile(r",\s+|[、，]"),
@@ -57,7 +64,17 @@ def _join_fragments(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _is_fragment(text: str, span: Span) -> bool:
-    return word_count(text[span[0] : span[1]]) < MIN_WORDS
+    start, end = span
+    if word_count(text[start:end]) >= MIN_WORDS:
+        return False
+    is_line = "\n" in (text[start - 1 : start], text[end : end + 1])
+    return not (is_line and has_label(text[start:end]))
+
+
+def has_label(text: str) -> bool:
+    """Return whether a text has a label of a few words at its beginning and a value behind it: "Phone: 0123"."""
+    found = _LABEL.match(text)
+    return found is not None and word_count(found[1]) <= MAX_LABEL_WORDS
 
 
 def _fits(text: str, start: int, end: int) -> bool:

@@ -15,12 +15,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from streams.language.marks import CLOSERS, CLOSING, MARKS, OPENERS, WIDE_MARKS
 from streams.language.months import SHORT_DAYS, SHORT_MONTHS
-
-Span = tuple[int, int]
+from streams.statements.sentences.lengths import Span
+from streams.statements.sentences.lines import line_starts
 
 # A match begins at the first mark of a run and takes the whole run (possessive). Each reference begins with a character
 # that nothing before it can end with, so that there is one way to match them.
@@ -52,7 +53,10 @@ class Ending(Enum):
 
 def find_endings(text: str) -> list[tuple[int, Ending]]:
     """Return each place inside the text where a sentence may end: the next sentence's start, and how sure it is."""
-    return [(match.end(), _judge(text, match)) for match in _ENDS.finditer(text) if match.end() < len(text)]
+    found = {match.end(): _judge(text, match) for match in _ENDS.finditer(text) if match.end() < len(text)}
+    if "\n" not in text:
+        return list(found.items())
+    return sorted((found | dict.fromkeys(line_starts(text), Ending.CLEAR)).items(), key=itemgetter(0))
 
 
 def spans_between(text: str, starts: list[int]) -> list[Span]:

@@ -15,7 +15,7 @@ from typing import Any
 import zstandard
 
 from streams.errors import MissingBlob, PoisonError
-from streams.stores.blobs import MAX_STORED_BYTES, admitted, blob_ref, is_blob_ref
+from streams.stores.blobs import MAX_STORED_BYTES, BlobPlace, admitted, blob_ref
 from streams.stores.cassandra.session import CassandraSession
 
 CHUNK_BYTES = 512 * 1024
@@ -36,6 +36,7 @@ _PUT = (
 )
 _HEAD = "SELECT WRITETIME(chunks) FROM blobs WHERE ref = :ref AND chunk = 0"
 _GET = "SELECT chunk, chunks, content FROM blobs WHERE ref = :ref"
+_GET_OF_PAGE = "SELECT content FROM pages WHERE page_id = :page_id AND kind = 3 AND name = :name"
 
 
 class CassandraBlobs:
@@ -53,7 +54,7 @@ class CassandraBlobs:
         """Store the content and return its reference. Raises Refused for more than MAX_STORED_BYTES."""
         ref: str
         chunks: list[bytes]
-        ref, chunks = await _off_loop(len(content), _compress_content, admitted(content))
+        ref, chunks = await off_loop(len(content), _compress_content, admitted(content))
         key, now = bytes.fromhex(ref), self._clock()
         if len(chunks) > 1 and (head := await self._session.execute(_HEAD, {"ref": key})):
             if head[0][0] > (now - REFRESH_SECONDS) * 1e6:
@@ -76,15 +77,25 @@ class CassandraBlobs:
 
     async def get(self, ref: str) -> bytes:
         """Return the content. Raises MissingBlob, and PoisonError if the stored content has another hash."""
-        if not is_blob_ref(ref):
-            raise MissingBlob(f"{ref!r} is no blob reference: 64 hexadecimal digits are")
-        rows = await self._session.execute(_GET, {"ref": bytes.fromhex(ref)}, page_rows=_PAGE_ROWS)
-        if not rows or rows[0][0] != 0:
+        place = BlobPlace.of(ref)
+        frame = await self._frame_of_page(place) if place.page_id else await self._whole_frame(place)
+        if frame is None:
             raise MissingBlob(f"no blob {ref} in Cassandra: it was never stored, or only in part, or is deleted")
-        # Behind the last chunk there may be chunks of a put that was cut off.
-        frame = b"".join(content for chunk, _, content in rows if chunk < rows[0][1])
-        content: bytes = await _off_loop(len(frame), _decompress_frame, ref, frame)
+        content: bytes = await off_loop(len(frame), _decompress_frame, ref, frame)
         return content
+
+    async def _whole_frame(self, place: BlobPlace) -> bytes | None:
+        rows = await self._session.execute(_GET, {"ref": place.hash}, page_rows=_PAGE_ROWS)
+        # Behind the last chunk there may be chunks of a put that was cut off.
+        is_whole = bool(rows) and rows[0][0] == 0
+        return b"".join(content for chunk, _, content in rows if chunk < rows[0][1]) if is_whole else None
+
+    async def _frame_of_page(self, place: BlobPlace) -> bytes | None:
+        rows = await self._session.execute(_GET_OF_PAGE, {"page_id": place.page_id, "name": place.hash.hex()})
+        return rows[0][0] if rows else None
+
+    def hand_on(self, ref: str, content: bytes) -> None:
+        """Keep nothing: the content is stored."""
 
 
 class _Codecs(threading.local):
@@ -98,13 +109,20 @@ class _Codecs(threading.local):
 _codecs = _Codecs()
 
 
-async def _off_loop(size_bytes: int, work: Any, *args: Any) -> Any:
+async def off_loop(size_bytes: int, work: Any, *args: Any) -> Any:
+    """Run a function, in a thread if it has much to do."""
     return work(*args) if size_bytes < _THREAD_FROM_BYTES else await asyncio.to_thread(work, *args)
+
+
+def compress(content: bytes) -> bytes:
+    """Return the frame of a content."""
+    frame: bytes = _codecs.compressor.compress(content)
+    return frame
 
 
 def _compress_content(content: bytes) -> tuple[str, list[bytes]]:
     """Return the reference, and the compressed content in chunks (at least one)."""
-    frame = _codecs.compressor.compress(content)
+    frame = compress(content)
     return blob_ref(content), [frame[start : start + CHUNK_BYTES] for start in range(0, len(frame), CHUNK_BYTES)]
 
 
@@ -114,6 +132,6 @@ def _decompress_frame(ref: str, frame: bytes) -> bytes:
         content = _codecs.decompressor.decompress(frame) if 0 <= size_bytes <= MAX_STORED_BYTES else b""
     except zstandard.ZstdError as error:
         raise PoisonError(f"blob {ref} in Cassandra is damaged ({error})") from error
-    if blob_ref(content) != ref:
+    if blob_ref(content) != BlobPlace.of(ref).hash.hex():
         raise PoisonError(f"blob {ref} in Cassandra is damaged: its content has another hash")
     return content

@@ -21,8 +21,8 @@ FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 RANGES = 64
 """Number of token ranges of a table that are read one after the other."""
 PAGE_ROWS = 500
-_SMALL_PAGES = {"blobs": 8}
-"""Number of rows of a page, for tables with large rows: a chunk of a blob has up to 512 KiB."""
+_SMALL_PAGES = {"blobs": 8, "pages": 16}
+"""Number of rows of a page, for tables with large rows: a chunk of a blob, or a blob of a page, has up to 512 KiB."""
 NOT_COPIED = frozenset(
     {
         "click_estimates",

@@ -1,4 +1,4 @@
-"""Fingerprints in Cassandra: one row per page, and one row per key that leads from its duplicates to the page.
+"""Fingerprints in Cassandra: one row beside a page's record, and one row per key that leads from its duplicates to it.
 
 A row found by a key is a hint. The page's own row is read afterwards, and decides. So a write that a crash interrupted,
 or that a later write overtook, leaves at most a hint that leads nowhere.
@@ -9,13 +9,16 @@ So if two workers decide at the same moment, and the deletion by the loser comes
 shows that its hints are missing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from streams.sketches.minhash import sketch_similarity
+from streams.sketches import sketch_similarity
+from streams.stores.cassandra.records import PUT_PART, RECORD_KIND
 from streams.stores.cassandra.session import CassandraSession
+from streams.stores.packing import pack, unpack
+from streams.stores.page_record import Deduplicated, PageRecord
 from streams.stores.protocols import (
     MAX_FOUND,
     UNREAD,
@@ -39,23 +42,33 @@ _EARLIEST = 1
 _FOR_EVER = 1 << 61
 """Microseconds (73,000 years) added to the write time of a disagreement, so that no agreement replaces it."""
 
-_PUT = "INSERT INTO fingerprints (page_id, value, sights, at, hidden) VALUES (:page_id, :value, :sights, :at, false)"
-_PUT_ELECTED = (
-    "INSERT INTO fingerprints (page_id, value, sights, at, hidden, canonical, decided_at, inherited) "
-    "VALUES (:page_id, :value, :sights, :at, false, :canonical, :at, :inherited)"
+_PUT = (
+    "INSERT INTO pages (page_id, kind, name, value, sights, at, hidden) "
+    "VALUES (:page_id, 1, '', :value, :sights, :at, false) USING TIMESTAMP :at"
 )
-_SELECT = "SELECT page_id, value, at, sights, canonical, decided_at, inherited, hidden FROM fingerprints "
-_GET = f"{_SELECT}WHERE page_id = :page_id"
-_REMOVE = "DELETE FROM fingerprints USING TIMESTAMP :at WHERE page_id = :page_id"
+_PUT_ELECTED = (
+    "INSERT INTO pages (page_id, kind, name, value, sights, at, hidden, canonical, decided_at, inherited) "
+    "VALUES (:page_id, 1, '', :value, :sights, :at, false, :canonical, :at, :inherited) USING TIMESTAMP :at"
+)
+_PUT_RECORD = PUT_PART.replace(":value", ":record").replace(":at", ":record_at")
+_SELECT = "SELECT page_id, value, at, sights, canonical, decided_at, inherited, hidden FROM pages "
+_GET = f"{_SELECT}WHERE page_id = :page_id AND kind = 1"
+_GET_WITH_RECORD = (
+    "SELECT kind, name, page_id, value, at, sights, canonical, decided_at, inherited, hidden FROM pages "
+    "WHERE page_id = :page_id AND kind <= 1"
+)
+_REMOVE = "DELETE FROM pages USING TIMESTAMP :at WHERE page_id = :page_id AND kind = 1"
 _DECIDE = (
-    "UPDATE fingerprints USING TIMESTAMP :at SET canonical = :canonical, decided_at = :at, "
-    "inherited = :inherited{} WHERE page_id = :page_id"
+    "UPDATE pages USING TIMESTAMP :at SET canonical = :canonical, decided_at = :at, "
+    "inherited = :inherited{} WHERE page_id = :page_id AND kind = 1 AND name = ''"
 )
 _KEEP, _SHOW, _HIDE = _DECIDE.format(""), _DECIDE.format(", hidden = false"), _DECIDE.format(", hidden = true")
 """Decisions that leave the page's hints as they are, come after the hints were written, or before they are deleted."""
-_PUT_HINT = "INSERT INTO fingerprints_by_key (key, page_id, sketch) VALUES (:key, :page_id, :sketch)"
+_PUT_HINT = (
+    "INSERT INTO fingerprints_by_key (key, page_id, sketch) VALUES (:key, :page_id, :sketch) USING TIMESTAMP :at"
+)
 _GET_HINTS = "SELECT page_id, sketch FROM fingerprints_by_key WHERE key IN :keys PER PARTITION LIMIT :count"
-_CUT_HINT = "DELETE FROM fingerprints_by_key WHERE key = :key AND page_id = :page_id"
+_CUT_HINT = "DELETE FROM fingerprints_by_key USING TIMESTAMP :at WHERE key = :key AND page_id = :page_id"
 _PUT_MEMBER = "INSERT INTO duplicate_groups (id, kind, other) VALUES (:key, 1, :page_id) USING TIMESTAMP :at"
 _PUT_GROUP = """
 BEGIN UNLOGGED BATCH
@@ -79,7 +92,7 @@ _GET_REPRESENTATIVES = "SELECT DISTINCT id, representative FROM duplicate_groups
 _CUT_GROUP_OF = (
     "DELETE FROM duplicate_groups USING TIMESTAMP :at WHERE id = :representative AND kind = 0 AND other = :key"
 )
-_GET_PAGES = f"{_SELECT}WHERE page_id IN :keys"
+_GET_PAGES = f"{_SELECT}WHERE page_id IN :keys AND kind = 1"
 _CUT_MEMBER = "DELETE FROM duplicate_groups USING TIMESTAMP :at WHERE id = :key AND kind = 1 AND other = :page_id"
 _PUT_VARIANT = (
     "INSERT INTO url_variants (host, rule, slot, url, other, agrees) "
@@ -104,21 +117,21 @@ class CassandraFingerprints:
     def __init__(self, session: CassandraSession) -> None:
         self._session = session
 
-    async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
+    async def put(
+        self, fingerprint: Fingerprint, at: int, former: Known = UNREAD, record: Deduplicated | None = None
+    ) -> None:
         if former is UNREAD:
             former = await self.get(fingerprint.page_id)
         if former is not None and former.written_at > at:
             return
-        row = {
-            "page_id": fingerprint.page_id,
-            "value": pack_row(fingerprint),
-            "sights": pack_list(fingerprint.sights),
-        }
+        row: dict[str, Any] = {"value": pack_row(fingerprint), "sights": pack_list(fingerprint.sights)}
+        puts = [_PUT]
         if fingerprint.representative == fingerprint.page_id:
-            row |= {"canonical": fingerprint.page_id, "inherited": pack_list(())}
-            await self._put_hints(fingerprint, at, _PUT_ELECTED, row)
-        else:
-            await self._put_hints(fingerprint, at, _PUT, row)
+            puts, row = [_PUT_ELECTED], {**row, "canonical": fingerprint.page_id, "inherited": pack_list(())}
+        if record is not None:
+            puts.append(_PUT_RECORD)
+            row |= {"part": record.PART, "record": pack(record.row()), "record_at": record.at}
+        await self._put_hints(fingerprint, at, puts, row)
         if former is not None:
             await self._cut(former, fingerprint, at)
 
@@ -126,9 +139,23 @@ class CassandraFingerprints:
         found = await self._get_all([page_id])
         return found[0] if found else None
 
-    async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
+    async def get_with_record(self, page_id: UUID) -> tuple[PageRecord, Fingerprint | None]:
+        parts, pages = {}, []
+        for kind, name, *row in await self._session.execute(_GET_WITH_RECORD, {"page_id": page_id}):
+            if kind == RECORD_KIND:
+                parts[name] = unpack(row[1])
+            elif page := _page(*row):
+                pages.append(page)
+        return PageRecord(parts), next(iter(await self._add_representatives(pages)), None)
+
+    async def look_up(
+        self, fingerprint: Fingerprint, similarity: float, own: Fingerprint | None = None
+    ) -> list[Fingerprint]:
         page = fingerprint
-        rows = await self._get_all([page.page_id, *await self._hints(page, similarity)])
+        hints = await self._hints(page)
+        if own is not None and (set(hints) == {page.page_id} or not page.keys):
+            return [own]
+        rows = await self._get_all([page.page_id, *_most_similar(page, hints, similarity)])
         # The row may be of a later text than the hint.
         return [
             row
@@ -261,13 +288,11 @@ class CassandraFingerprints:
             for page in pages
         ]
 
-    async def _hints(self, fingerprint: Fingerprint, similarity: float) -> list[UUID]:
-        if not fingerprint.keys:
-            return []
-        rows = await self._session.execute(_GET_HINTS, {"keys": list(fingerprint.keys), "count": PER_KEY})
-        shares = {page_id: sketch_similarity(fingerprint.sketch, sketch) for page_id, sketch in rows}
-        alike = sorted((-share, page_id) for page_id, share in shares.items() if share >= similarity)
-        return [page_id for _, page_id in alike[:MAX_FOUND]]
+    async def _hints(self, page: Fingerprint) -> dict[UUID, bytes]:
+        """Return the pages that the keys of this page lead to, with their sketches."""
+        if not page.keys:
+            return {}
+        return dict(await self._session.execute(_GET_HINTS, {"keys": list(page.keys), "count": PER_KEY}))
 
     async def _groups_of(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, _Group]:
         """Return the groups that these pages represent, each with `limit` of its pages."""
@@ -292,11 +317,10 @@ class CassandraFingerprints:
         return groups
 
     async def _put_hints(
-        self, page: Fingerprint, at: int, statement: str = "", values: dict[str, Any] | None = None
+        self, page: Fingerprint, at: int, own: Sequence[str] = (), values: dict[str, Any] | None = None
     ) -> None:
-        """Write the rows under which look-ups find the page, and the page's own row if a statement is given."""
-        puts = [statement] if statement else []
-        puts += _repeat_for_keys(_PUT_HINT, page.keys)
+        """Write the rows under which look-ups find the page, and the page's own rows by these statements."""
+        puts = [*own, *_repeat_for_keys(_PUT_HINT, page.keys)]
         if puts:
             sketch = {"sketch": page.sketch} if page.keys else {}
             row = {"page_id": page.page_id, **sketch, **_number_keys(page.keys), **(values or {})}
@@ -308,6 +332,13 @@ class CassandraFingerprints:
         if keys:
             row = {"page_id": former.page_id, **_number_keys(keys)}
             await self._session.execute(_batch(_repeat_for_keys(_CUT_HINT, keys)), row, at=at)
+
+
+def _most_similar(page: Fingerprint, hints: Mapping[UUID, bytes], similarity: float) -> list[UUID]:
+    """Return the pages whose sketches have at least this similarity, at most MAX_FOUND, the most similar first."""
+    shares = {page_id: sketch_similarity(page.sketch, sketch) for page_id, sketch in hints.items()}
+    alike = sorted((-share, page_id) for page_id, share in shares.items() if share >= similarity)
+    return [page_id for _, page_id in alike[:MAX_FOUND]]
 
 
 def _page(
@@ -341,7 +372,7 @@ def _batch(statements: Sequence[str]) -> str:
 
     The text depends only on the number of keys. There are few such texts, and each is prepared once.
     """
-    return f"BEGIN UNLOGGED BATCH USING TIMESTAMP :at {'; '.join(statements)}; APPLY BATCH"
+    return f"BEGIN UNLOGGED BATCH {'; '.join(statements)}; APPLY BATCH"
 
 
 def _repeat_for_keys(statement: str, keys: Sequence[int]) -> list[str]:

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.crawl_patterns import CrawlPatterns
+from streams.stores.host_buckets import bucket_of
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import (
     CRAWL_BUCKETS,
@@ -16,47 +18,58 @@ from streams.stores.protocols import (
     FrontierUrl,
     HeldUrl,
     HostOrder,
+    HostRows,
     HostShare,
     PartitionOwner,
     QueueEntry,
+    further_part_of,
     total,
 )
 from streams.stores.rows import pack_row, unpack_row
 
 MAX_KEYS = 100
-"""Maximum number of URLs in one statement that reads states."""
+"""Maximum number of URLs in one statement that reads them, or their states."""
 BUCKETS_TOGETHER = 64
 """Number of buckets of hosts that one statement reads. Nearly all of them are empty in a small crawl."""
 HOSTS_PER_PAGE = 10_000
 """Number of hosts (some 40 bytes each) that come at once. All pages of a statement have one deadline: with ten million
 hosts a statement has 156,000."""
 
-_OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
-_PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
+_HOST_KIND, _URL_KIND = 0, 1
+"""Kinds of rows of a host. Entries of its queue are of kind 2."""
+_NO_PAGE = UUID(int=0)
+"""In the place of a page id in the row of a host itself."""
+_OWNERS = "SELECT partition, owner FROM frontier_owners WHERE part = 0"
+_PUT_OWNER = "INSERT INTO frontier_owners (part, partition, owner) VALUES (0, :partition, :owner) USING TIMESTAMP :at"
 _ORDERS = "SELECT host, value FROM frontier_orders WHERE part = 0"
 _ORDER = "SELECT value FROM frontier_orders WHERE part = 0 AND host = :host"
 _PUT_ORDER = "INSERT INTO frontier_orders (part, host, value) VALUES (0, :host, :value) USING TIMESTAMP :at"
-_ACTIVE = "SELECT host, due FROM frontier_hosts WHERE bucket IN :buckets"
-_HOST = "SELECT due, state, at FROM frontier_hosts WHERE bucket = :bucket AND host = :host"
-_PUT_HOST = (
-    "INSERT INTO frontier_hosts (bucket, host, due, state, at) "
-    "VALUES (:bucket, :host, :due, :state, :at) USING TIMESTAMP :at"
+_ACTIVE = "SELECT host, due FROM frontier_due WHERE bucket IN :buckets"
+_PUT_DUE = "INSERT INTO frontier_due (bucket, host, due) VALUES (:bucket, :host, :due) USING TIMESTAMP :at"
+_ROWS = "SELECT page_id, at, value FROM frontier_hosts WHERE host = :host AND part = :part AND kind = :kind"
+_HOST = f"{_ROWS} AND position = 0 AND page_id = :page_id"
+_URLS = f"{_ROWS} AND position = 0 AND page_id IN :page_ids"
+_PUT = (
+    "INSERT INTO frontier_hosts (host, part, kind, position, page_id, value, at) "
+    "VALUES (:host, :part, :kind, 0, :page_id, :value, :at) USING TIMESTAMP :at"
 )
 _SHARE = "SELECT seeded, scheduled, strangers FROM frontier_shares WHERE host = :host AND crawl_id = :crawl_id"
 _PUT_SHARE = (
     "INSERT INTO frontier_shares (host, crawl_id, seeded, scheduled, strangers) "
     "VALUES (:host, :crawl_id, :seeded, :scheduled, :strangers) USING TIMESTAMP :at"
 )
-_PUSH = "INSERT INTO frontier_queue (host, position, page_id) VALUES (:host, :position, :page_id) USING TIMESTAMP :at"
+_PUSH = (
+    "INSERT INTO frontier_hosts (host, part, kind, position, page_id) "
+    "VALUES (:host, 0, 2, :position, :page_id) USING TIMESTAMP :at"
+)
 _QUEUED = (
-    "SELECT position, page_id FROM frontier_queue "
-    "WHERE host = :host AND (position, page_id) > (:position, :page_id) LIMIT :count"
+    "SELECT position, page_id FROM frontier_hosts WHERE host = :host AND part = 0 AND kind = 2 "
+    "AND (position, page_id) > (:position, :page_id) LIMIT :count"
 )
 _TRIM = (
-    "DELETE FROM frontier_queue USING TIMESTAMP :at WHERE host = :host AND (position, page_id) <= (:position, :page_id)"
+    "DELETE FROM frontier_hosts USING TIMESTAMP :at WHERE host = :host AND part = 0 AND kind = 2 "
+    "AND (position, page_id) <= (:position, :page_id)"
 )
-_URL = "SELECT at, value FROM frontier_urls WHERE page_id = :page_id"
-_PUT_URL = "INSERT INTO frontier_urls (page_id, value, at) VALUES (:page_id, :value, :at) USING TIMESTAMP :at"
 _PATTERNS = "SELECT value FROM frontier_patterns WHERE id = :id"
 _PUT_PATTERNS = "INSERT INTO frontier_patterns (id, value) VALUES (:id, :value)"
 _STATES = (
@@ -85,7 +98,7 @@ _RELEASE = "DELETE FROM frontier_held USING TIMESTAMP :at WHERE host = :host AND
 
 _IDLE = -1
 """The due time of an idle host. Null would be a tombstone for every idle host."""
-_START = QueueEntry(-1, UUID(int=0))
+_START = QueueEntry(-1, _NO_PAGE)
 
 
 class CassandraFrontier:
@@ -101,9 +114,9 @@ class CassandraFrontier:
         found = await self._session.execute_many(_ACTIVE, keys, page_rows=HOSTS_PER_PAGE)
         return [(host, due) for rows in found for host, due in rows if due != _IDLE]
 
-    async def owner(self, partition: int) -> PartitionOwner | None:
-        rows = await self._session.execute(_OWNER, {"partition": partition})
-        return PartitionOwner(partition, *unpack(rows[0][0])["owner"]) if rows else None
+    async def owners(self) -> dict[int, PartitionOwner]:
+        rows = await self._session.execute(_OWNERS, {})
+        return {partition: PartitionOwner(partition, *unpack(owner)["owner"]) for partition, owner in rows}
 
     async def put_owner(self, owner: PartitionOwner) -> None:
         # One value, so that two owners that are written with one epoch are never mixed.
@@ -122,17 +135,38 @@ class CassandraFrontier:
         row = {"host": order.host, "value": pack_row(order)}
         await self._session.execute(_PUT_ORDER, row, at=order.at)
 
-    async def host(self, bucket: int, host: str) -> FrontierHost | None:
-        rows = await self._session.execute(_HOST, {"bucket": bucket, "host": host})
+    async def put_due(self, host: FrontierHost) -> None:
+        due = _IDLE if host.due is None else host.due
+        row = {"bucket": host.bucket, "host": host.host, "due": due, "at": host.at}
+        await self._session.execute_grouped((_PUT_DUE, row))
+
+    async def host(self, host: str) -> FrontierHost | None:
+        key = {"host": host, "part": 0, "kind": _HOST_KIND, "page_id": _NO_PAGE}
+        rows = await self._session.execute(_HOST, key)
         if not rows:
             return None
-        due, state, at = rows[0]
-        return FrontierHost(bucket, host, None if due == _IDLE else due, unpack(state), at)
+        _, at, value = rows[0]
+        state = unpack(value)
+        return FrontierHost(bucket_of(host), host, state.pop("due", None), state, at)
 
-    async def put_host(self, host: FrontierHost) -> None:
-        due = _IDLE if host.due is None else host.due
-        row = {"bucket": host.bucket, "host": host.host, "due": due, "state": pack(host.state), "at": host.at}
-        await self._session.execute_grouped((_PUT_HOST, row))
+    async def write(self, rows: HostRows) -> None:
+        for step in rows.steps():
+            await asyncio.gather(*map(self._write_part, step))
+
+    async def _write_part(self, rows: HostRows) -> None:
+        """Write rows of one part of a host. If they are too many for one request, the host itself comes last."""
+        entries = ({"position": entry.position, "page_id": entry.page_id} for entry in rows.entries)
+        writes: list[tuple[str, dict[str, Any]]]
+        writes = [(_PUSH, {"host": rows.host, **entry, "at": rows.at}) for entry in entries]
+        for url in rows.urls:
+            key = {"host": rows.host, "part": url.part or 0, "kind": _URL_KIND, "page_id": url.page_id}
+            writes.append((_PUT, {**key, "value": await self._patterns.pack(url), "at": url.at}))
+        if state := rows.state:
+            key = {"host": rows.host, "part": 0, "kind": _HOST_KIND, "page_id": _NO_PAGE}
+            due = {} if state.due is None else {"due": state.due}
+            writes.append((_PUT, {**key, "value": pack({**state.state, **due}), "at": state.at}))
+        if writes:
+            await self._session.execute_grouped(*writes)
 
     async def share(self, host: str, crawl_id: str) -> HostShare | None:
         rows = await self._session.execute(_SHARE, {"host": host, "crawl_id": crawl_id})
@@ -143,10 +177,6 @@ class CassandraFrontier:
     async def put_share(self, host: str, crawl_id: str, share: HostShare, at: int) -> None:
         await self._session.execute(_PUT_SHARE, {"host": host, "crawl_id": crawl_id, **share._asdict()}, at=at)
 
-    async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
-        rows = [{"host": host, "position": entry.position, "page_id": entry.page_id, "at": at} for entry in entries]
-        await self._session.execute_batch([(_PUSH, row) for row in rows])
-
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         cursor = after or _START
         values = {"host": host, "position": cursor.position, "page_id": cursor.page_id, "count": limit}
@@ -156,13 +186,25 @@ class CassandraFrontier:
         values = {"host": host, "position": upto.position, "page_id": upto.page_id}
         await self._session.execute(_TRIM, values, at=at)
 
-    async def url(self, page_id: UUID) -> FrontierUrl | None:
-        rows = await self._session.execute(_URL, {"page_id": page_id})
-        return await self._patterns.unpack(page_id, *rows[0]) if rows else None
+    async def url(self, host: str, page_id: UUID) -> FrontierUrl | None:
+        return (await self.urls(host, [page_id])).get(page_id)
 
-    async def put_urls(self, urls: Sequence[FrontierUrl]) -> None:
-        rows = [{"page_id": url.page_id, "value": await self._patterns.pack(url), "at": url.at} for url in urls]
-        await self._session.execute_together(_PUT_URL, rows)
+    async def urls(self, host: str, page_ids: Sequence[UUID], *, further: bool = True) -> dict[UUID, FrontierUrl]:
+        parts = {0: list(page_ids)}
+        for page_id in page_ids if further else ():
+            parts.setdefault(further_part_of(page_id), []).append(page_id)
+        keys: list[dict[str, Any]] = [
+            {"host": host, "part": part, "kind": _URL_KIND, "page_ids": of_part[start : start + MAX_KEYS]}
+            for part, of_part in parts.items()
+            for start in range(0, len(of_part), MAX_KEYS)
+        ]
+        found: dict[UUID, FrontierUrl] = {}
+        for key, rows in zip(keys, await self._session.execute_many(_URLS, keys), strict=True):
+            for page_id, at, value in rows:
+                if page_id not in found or at > found[page_id].at:
+                    url = await self._patterns.unpack(page_id, at, value)
+                    found[page_id] = replace(url, part=key["part"])
+        return found
 
     async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
         await self._session.execute(_PUT_PATTERNS, {"id": patterns_id, "value": packed})

@@ -10,10 +10,9 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
-from schemas.ids import page_id as page_id_of
 from streams.caches import RecentCache
+from streams.stores.cassandra.records import name_of_group, read_group, write_of_group
 from streams.stores.cassandra.session import CassandraSession, Params
-from streams.stores.packing import pack, unpack
 from streams.stores.protocols import HostRank, LinkGroup, PageLink
 
 MAX_PAGE_ROWS = 10_000
@@ -73,14 +72,8 @@ _REMOVE_WITH_HOST = (
     "WHERE host = :host AND page_id = :page_id AND place = :place AND source = ''"
 )
 _REMOVE_PAGE_LINK = "DELETE FROM page_links USING TIMESTAMP :at WHERE page_id = :page_id AND place = :place"
-_PUT_LINKS_OF = (
-    "INSERT INTO links_of_pages (source_page_id, target_page_id, urls) VALUES (:source, :target, :urls) "
-    "USING TIMESTAMP :at"
-)
-_LINKS_OF = "SELECT urls, WRITETIME(urls) FROM links_of_pages WHERE source_page_id = :source"
-_REMOVE_LINKS_OF = (
-    "DELETE FROM links_of_pages USING TIMESTAMP :at WHERE source_page_id = :source AND target_page_id = :target"
-)
+_LINKS_OF = "SELECT value, WRITETIME(value) FROM pages WHERE page_id = :source AND kind = 2"
+_REMOVE_LINKS_OF = "DELETE FROM pages USING TIMESTAMP :at WHERE page_id = :source AND kind = 2 AND name = :name"
 
 
 class CassandraHostLinks:
@@ -199,24 +192,16 @@ class CassandraHostLinks:
         await self._session.execute(_REMOVE_PAGE_LINK, row, at=at)
 
     async def put_links_of(self, source: UUID, group: LinkGroup) -> None:
-        packed = pack({"urls": list(group.urls), "followed": group.followed})
-        row = {"source": source, "target": _group_id(group), "urls": packed, "at": group.generation}
-        await self._session.execute_grouped((_PUT_LINKS_OF, row))
+        await self._session.execute_grouped(write_of_group(source, group))
 
     async def links_of(self, source: UUID) -> list[LinkGroup]:
-        rows = await self._session.execute(_LINKS_OF, {"source": source})
-        groups = [(unpack(packed), at) for packed, at in rows]
-        return [LinkGroup(tuple(group["urls"]), at, group["followed"]) for group, at in groups]
+        return [read_group(*row) for row in await self._session.execute(_LINKS_OF, {"source": source})]
 
     async def remove_links_of(self, source: UUID, group: LinkGroup) -> None:
-        row = {"source": source, "target": _group_id(group)}
+        row = {"source": source, "name": name_of_group(group)}
         await self._session.execute(_REMOVE_LINKS_OF, row, at=group.generation)
 
 
 def _of(host: str) -> dict[str, str | UUID]:
     """Return the parameters of statements about the rows of a host itself."""
     return {"host": host, "no_page": _NO_PAGE}
-
-
-def _group_id(group: LinkGroup) -> UUID:
-    return page_id_of(" ".join((*group.urls, "followed" if group.followed else "nofollow")))

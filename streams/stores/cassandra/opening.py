@@ -51,7 +51,7 @@ async def open_records(settings: Settings) -> Records:
     return Records(
         blobs=CassandraBlobs(session, settings.cassandra.blob_ttl_days),
         blob_collection=CassandraBlobCollection(session),
-        pages=CassandraPages(session),
+        pages=CassandraPages(session, settings.cassandra.blob_ttl_days),
         ledger=CassandraLedger(session),
         fingerprints=CassandraFingerprints(session),
         frontier=CassandraFrontier(session),

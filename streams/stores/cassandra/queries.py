@@ -54,7 +54,8 @@ _TABLES = ("query_counts", "query_counts_by_day", "query_digests", "query_clicks
 SUMS_SECONDS = 7 * 24 * 3_600
 """Time after which the sums of a build that was interrupted are forgotten (seconds)."""
 _OF_PREFIX = (
-    f"SELECT suggestion, value FROM suggestions WHERE language = :language AND prefix = :prefix LIMIT {MAX_ROWS}"  # noqa: S608  # a constant
+    "SELECT suggestion, value, WRITETIME(value) FROM suggestions "  # noqa: S608  # a constant
+    f"WHERE language = :language AND prefix = :prefix LIMIT {MAX_ROWS}"
 )
 _OF_PREFIXES = (
     "SELECT prefix, suggestion, value FROM suggestions "  # noqa: S608  # a constant
@@ -155,9 +156,9 @@ class CassandraSuggestions:
     def __init__(self, session: CassandraSession) -> None:
         self._session = session
 
-    async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
+    async def of_prefix(self, language: str, prefix: str, since: int = 0) -> list[StoredSuggestion]:
         rows = await self._session.execute(_OF_PREFIX, {"language": language, "prefix": prefix})
-        return [StoredSuggestion(text, *msgpack.unpackb(value)) for text, value in rows]
+        return [StoredSuggestion(text, *msgpack.unpackb(value)) for text, value, at in rows if at >= since]
 
     async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
         found: dict[str, list[StoredSuggestion]] = {prefix: [] for prefix in prefixes}

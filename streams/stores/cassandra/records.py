@@ -6,35 +6,49 @@ transitions are in one partition, by event, so that a copy overwrites itself.
 """
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from schemas.ids import page_id as page_id_of
 from streams.errors import DeadlineExceeded
 from streams.grouped_calls import GroupedCalls, groups_of
+from streams.stores.blobs import BlobPlace
+from streams.stores.cassandra.blobs import compress, off_loop
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
 from streams.stores.page_record import Normalized, PageRecord, StoredPart
-from streams.stores.protocols import Transition
+from streams.stores.protocols import LinkGroup, Transition
 from streams.stores.rows import pack_row, unpack_row
 
-_PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at"
-_GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
-_TIMES = "SELECT part, WRITETIME(value) FROM pages WHERE page_id = :page_id"
-_GET_MANY = "SELECT page_id, part, value FROM pages WHERE page_id IN :page_ids"
-_GET_PART = "SELECT value FROM pages WHERE page_id = :page_id AND part = :part"
+# Rows of kind 0 are the record, rows of the other kinds are what other stores keep of the page.
+PUT_PART = "INSERT INTO pages (page_id, kind, name, value) VALUES (:page_id, 0, :part, :value) USING TIMESTAMP :at"
+_GET = "SELECT name, value FROM pages WHERE page_id = :page_id AND kind = 0"
+_GET_WITH_LINKS = "SELECT kind, name, value, WRITETIME(value) FROM pages WHERE page_id = :page_id AND kind IN (0, 2)"
+_TIMES = "SELECT name, WRITETIME(value) FROM pages WHERE page_id = :page_id AND kind = 0"
+_GET_MANY = "SELECT page_id, name, value FROM pages WHERE page_id IN :page_ids AND kind = 0"
+_GET_PART = "SELECT value FROM pages WHERE page_id = :page_id AND kind = 0 AND name = :part"
+# Pages of archives have links and no record. ALLOW FILTERING: one row of each partition is read, and none to filter it.
 _SCAN = (
-    "SELECT DISTINCT page_id, token(page_id) FROM pages "
-    "WHERE token(page_id) > :after AND token(page_id) <= :upto LIMIT :most"
+    "SELECT page_id, token(page_id) FROM pages WHERE token(page_id) > :after AND token(page_id) <= :upto AND kind = 0 "
+    "PER PARTITION LIMIT 1 LIMIT :most ALLOW FILTERING"
 )
 
+_PUT_LINKS = "INSERT INTO pages (page_id, kind, name, value) VALUES (:page_id, 2, :name, :value) USING TIMESTAMP :at"
+_PUT_BLOB = (
+    "INSERT INTO pages (page_id, kind, name, content) VALUES (:page_id, 3, :name, :content) "
+    "USING TIMESTAMP :at AND TTL :ttl"
+)
 _ERASE = "DELETE FROM pages USING TIMESTAMP :at WHERE page_id = :page_id"
 _RECORD = "INSERT INTO transitions (page_id, event_id, value) VALUES (:page_id, :event_id, :value) USING TIMESTAMP :at"
 _HISTORY = "SELECT event_id, value FROM transitions WHERE page_id = :page_id"
 _DELETE = "DELETE FROM transitions USING TIMESTAMP :at WHERE page_id = :page_id AND event_id = :event_id"
 _ERASE_HISTORY = "DELETE FROM transitions USING TIMESTAMP :at WHERE page_id = :page_id"
 
+RECORD_KIND = 0
+"""The kind of rows of a page's record."""
 MAX_READS = 10
 """Maximum number of records in one request."""
 
@@ -48,14 +62,31 @@ class _Read:
 class CassandraPages:
     """Records in Cassandra: each stage's latest facts about a page."""
 
-    def __init__(self, session: CassandraSession) -> None:
+    def __init__(self, session: CassandraSession, ttl_days: int = 0, clock: Callable[[], float] = time.time) -> None:
+        """`ttl_days` and `clock` are of blobs (`CassandraBlobs`)."""
         self._session = session
+        self._ttl_seconds, self._clock = ttl_days * 86_400, clock
         # The time of a request that is over is over for each of its reads: the server gets no more requests.
         self._reads = GroupedCalls(self._read, groups_of(MAX_READS), DeadlineExceeded)
 
-    async def put(self, page_id: UUID, part: StoredPart, at: int) -> None:
+    async def put(
+        self,
+        page_id: UUID,
+        part: StoredPart,
+        at: int,
+        contents: Mapping[str, bytes] | None = None,
+        links: Collection[LinkGroup] = (),
+    ) -> None:
         row = {"page_id": page_id, "part": part.PART, "value": pack(part.row()), "at": at}
-        await self._session.execute_grouped((_PUT, row))
+        stored = [await self._blob(page_id, ref, content) for ref, content in (contents or {}).items()]
+        writes = [*((_PUT_BLOB, blob) for blob in stored), *(write_of_group(page_id, group) for group in links)]
+        await self._session.execute_grouped((PUT_PART, row), *writes)
+
+    async def _blob(self, page_id: UUID, ref: str, content: bytes) -> dict[str, Any]:
+        """Return the row of a blob. Its time shows a sweep that it is in use, as in `CassandraBlobs`."""
+        frame, now = await off_loop(len(content), compress, content), int(self._clock() * 1e6)
+        name = BlobPlace.of(ref).hash.hex()
+        return {"page_id": page_id, "name": name, "content": frame, "at": now, "ttl": self._ttl_seconds}
 
     async def get(self, page_id: UUID) -> PageRecord:
         read = _Read(page_id)
@@ -77,6 +108,11 @@ class CassandraPages:
         for read in reads:
             read.parts = dict(parts.get(read.page_id, {}))
 
+    async def get_with_links(self, page_id: UUID) -> tuple[PageRecord, list[LinkGroup]]:
+        rows = await self._session.execute(_GET_WITH_LINKS, {"page_id": page_id})
+        parts = {name: unpack(value) for kind, name, value, _ in rows if kind == RECORD_KIND}
+        return PageRecord(parts), [read_group(value, at) for kind, _, value, at in rows if kind != RECORD_KIND]
+
     async def write_times(self, page_id: UUID) -> dict[str, int]:
         return dict(await self._session.execute(_TIMES, {"page_id": page_id}))
 
@@ -94,6 +130,23 @@ class CassandraPages:
 
     async def erase(self, page_id: UUID, before: int) -> None:
         await self._session.execute(_ERASE, {"page_id": page_id}, at=before - 1)
+
+
+def write_of_group(page_id: UUID, group: LinkGroup) -> tuple[str, dict[str, Any]]:
+    """Return the statement, with its parameters, that stores a group of links of a page."""
+    value = pack({"urls": list(group.urls), "followed": group.followed})
+    return _PUT_LINKS, {"page_id": page_id, "name": name_of_group(group), "value": value, "at": group.generation}
+
+
+def read_group(value: bytes, at: int) -> LinkGroup:
+    """Return the group of links in a row with this write time."""
+    group = unpack(value)
+    return LinkGroup(tuple(group["urls"]), at, group["followed"])
+
+
+def name_of_group(group: LinkGroup) -> str:
+    """Return the name of the row of a group: the same for the same links."""
+    return str(page_id_of(" ".join((*group.urls, "followed" if group.followed else "nofollow"))))
 
 
 class CassandraLedger:

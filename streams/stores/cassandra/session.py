@@ -2,9 +2,9 @@
 
 How a store uses it:
 
-    rows = await session.execute("SELECT part, value FROM pages WHERE page_id = :page_id", {"page_id": page_id})
+    rows = await session.execute("SELECT name, value FROM pages WHERE page_id = :page_id", {"page_id": page_id})
     await session.execute(
-        "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at",
+        "INSERT INTO pages (page_id, kind, name, value) VALUES (:page_id, 0, :part, :value) USING TIMESTAMP :at",
         {"page_id": page_id, "part": part, "value": value}, at=at,
     )
     await session.execute_many(cql, [params, params, ...], at=at)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import TypeVar
 from uuid import UUID
 
@@ -17,7 +18,8 @@ Key = TypeVar("Key")
 class MemoryBlobCollection:
     """The stores of one process, read in the order of hashes, as Cassandra reads in the order of tokens."""
 
-    sources: Sequence[str] = ("pages", "fingerprints", "entities")
+    sources: Sequence[str] = ("pages", "entities")
+    tables: Sequence[str] = ("blobs",)
 
     def __init__(
         self,
@@ -28,8 +30,7 @@ class MemoryBlobCollection:
     ) -> None:
         self._blobs = blobs
         self._rows: dict[str, Callable[[], Iterable[tuple[UUID, bytes]]]] = {
-            "pages": pages.iter_rows,
-            "fingerprints": fingerprints.iter_rows,
+            "pages": lambda: chain(pages.iter_rows(), fingerprints.iter_rows()),
             "entities": (entities or MemoryEntities()).iter_rows,
         }
         self._candidates: dict[str, int] = {}
@@ -44,9 +45,12 @@ class MemoryBlobCollection:
         values = [value for page_id in page_ids if page_id not in without for value in packed[page_id]]
         return [ref for value in values for ref in references_in(value)], following
 
-    async def stored(self, position: int, limit: int) -> tuple[list[StoredBlob], int | None]:
+    async def stored(self, table: str, position: int, limit: int) -> tuple[list[StoredBlob], int | None]:
         refs, following = _part({ref: ref.encode() for ref in self._blobs.written_at}, position, limit)
         return [StoredBlob(ref, self._blobs.written_at[ref]) for ref in refs], following
+
+    async def of_page(self, page_id: UUID) -> list[StoredBlob]:
+        return [StoredBlob(ref, written_at) for ref, written_at in self._blobs.of_page(page_id).items()]
 
     async def candidates(self, position: int, limit: int) -> tuple[list[str], int | None]:
         return _part({ref: ref.encode() for ref in self._candidates}, position, limit)

@@ -6,7 +6,9 @@ from dataclasses import replace
 from itertools import islice
 from uuid import UUID
 
-from streams.sketches.minhash import sketch_similarity
+from streams.sketches import sketch_similarity
+from streams.stores.memory.records import MemoryPages
+from streams.stores.page_record import Deduplicated, PageRecord
 from streams.stores.protocols import (
     MAX_FOUND,
     UNREAD,
@@ -25,10 +27,11 @@ class MemoryFingerprints:
     """Fingerprints by page, and the keys that lead to pages.
 
     The hints have write times as in Cassandra, so that two workers with rows that are out of date leave the same hints
-    as there.
+    as there. `pages` has the records of the same pages.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pages: MemoryPages | None = None) -> None:
+        self._pages = pages or MemoryPages()
         self._rows: dict[UUID, Fingerprint] = {}
         self._decisions: dict[UUID, tuple[int, bytes, bytes]] = {}
         """Write time, group (or the page itself), and the first sights at other pages of the site, by page."""
@@ -43,11 +46,15 @@ class MemoryFingerprints:
         self._hidden: dict[UUID, tuple[int, bool]] = {}
         self._alias_evidence: dict[tuple[str, str, int], tuple[tuple[bool, int], AliasEvidence]] = {}
 
-    async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
+    async def put(
+        self, fingerprint: Fingerprint, at: int, former: Known = UNREAD, record: Deduplicated | None = None
+    ) -> None:
         page_id = fingerprint.page_id
         known = await self.get(page_id) if former is UNREAD else former
         if known is not None and known.written_at > at:
             return
+        if record is not None:
+            await self._pages.put(page_id, record, record.at)
         stored = self._rows.get(page_id)
         if at > self._removed_at.get(page_id, -1) and (stored is None or stored.written_at <= at):
             self._rows[page_id] = replace(fingerprint, written_at=at, in_links=0, representative=None)
@@ -61,11 +68,19 @@ class MemoryFingerprints:
     async def get(self, page_id: UUID) -> Fingerprint | None:
         return self._add_decision(self._rows[page_id]) if page_id in self._rows else None
 
+    async def get_with_record(self, page_id: UUID) -> tuple[PageRecord, Fingerprint | None]:
+        return await self._pages.get(page_id), await self.get(page_id)
+
     async def get_all(self, page_ids: Sequence[UUID]) -> dict[UUID, Fingerprint]:
         known = {page_id: self._add_decision(self._rows[page_id]) for page_id in page_ids if page_id in self._rows}
         return {page_id: replace(page, representative=None) for page_id, page in known.items()}
 
-    async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
+    async def look_up(
+        self, fingerprint: Fingerprint, similarity: float, own: Fingerprint | None = None
+    ) -> list[Fingerprint]:
+        hints = {page.page_id for key in fingerprint.keys for page in self._find_pages(key)}
+        if own is not None and (hints == {fingerprint.page_id} or not fingerprint.keys):
+            return [own]
         own = await self.get(fingerprint.page_id)
         shares: dict[UUID, tuple[float, Fingerprint]] = {}
         for key in fingerprint.keys:

@@ -3,9 +3,11 @@
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from streams.stores.crawl_patterns import CrawlPatterns
+from streams.stores.host_buckets import bucket_of
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import (
     CRAWL_BUCKETS,
@@ -15,6 +17,7 @@ from streams.stores.protocols import (
     FrontierUrl,
     HeldUrl,
     HostOrder,
+    HostRows,
     HostShare,
     PartitionOwner,
     QueueEntry,
@@ -22,6 +25,7 @@ from streams.stores.protocols import (
 )
 
 _Host = tuple[int, int | None, bytes]
+_Due = tuple[int, int | None]
 _NEVER = -1
 
 
@@ -30,10 +34,11 @@ class MemoryFrontier:
 
     def __init__(self) -> None:
         self._owners: dict[int, PartitionOwner] = {}
-        self._hosts: dict[tuple[int, str], _Host] = {}
+        self._hosts: dict[str, _Host] = {}
+        self._due: dict[tuple[int, str], _Due] = {}
         self._shares: dict[tuple[str, str], tuple[int, HostShare]] = {}
         self._queues: defaultdict[str, list[QueueEntry]] = defaultdict(list)
-        self._urls: dict[UUID, tuple[int, bytes]] = {}
+        self._urls: dict[tuple[str, UUID], tuple[int, bytes, int]] = {}
         self._pattern_rows: dict[bytes, bytes] = {}
         self._patterns = CrawlPatterns(self)
         self._states: defaultdict[tuple[str, int], dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
@@ -43,11 +48,11 @@ class MemoryFrontier:
 
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
         wanted = set(buckets)
-        found = ((host, due) for (bucket, host), (_, due, _state) in self._hosts.items() if bucket in wanted)
+        found = ((host, due) for (bucket, host), (_, due) in self._due.items() if bucket in wanted)
         return [(host, due) for host, due in sorted(found) if due is not None]
 
-    async def owner(self, partition: int) -> PartitionOwner | None:
-        return self._owners.get(partition)
+    async def owners(self) -> dict[int, PartitionOwner]:
+        return dict(self._owners)
 
     async def put_owner(self, owner: PartitionOwner) -> None:
         former = self._owners.get(owner.partition)
@@ -65,14 +70,32 @@ class MemoryFrontier:
         if former is None or order.at >= former.at:
             self._orders[order.host] = order
 
-    async def host(self, bucket: int, host: str) -> FrontierHost | None:
-        row = self._hosts.get((bucket, host))
-        return row and FrontierHost(bucket, host, row[1], unpack(row[2]), row[0])
-
-    async def put_host(self, host: FrontierHost) -> None:
+    async def put_due(self, host: FrontierHost) -> None:
         key = (host.bucket, host.host)
-        if host.at >= self._hosts.get(key, (_NEVER,))[0]:
-            self._hosts[key] = (host.at, host.due, pack(host.state))
+        if host.at >= self._due.get(key, (_NEVER,))[0]:
+            self._due[key] = (host.at, host.due)
+
+    async def host(self, host: str) -> FrontierHost | None:
+        row = self._hosts.get(host)
+        return row and FrontierHost(bucket_of(host), host, row[1], unpack(row[2]), row[0])
+
+    async def write(self, rows: HostRows) -> None:
+        for step in rows.steps():
+            for part in step:
+                await self._write_part(part)
+
+    async def _write_part(self, rows: HostRows) -> None:
+        queue = self._queues[rows.host]
+        for entry in rows.entries:
+            place = bisect_left(queue, entry)
+            if queue[place : place + 1] != [entry]:
+                queue.insert(place, entry)
+        for url in rows.urls:
+            key = (rows.host, url.page_id)
+            if url.at >= self._urls.get(key, (_NEVER,))[0]:
+                self._urls[key] = (url.at, await self._patterns.pack(url), url.part or 0)
+        if (state := rows.state) and state.at >= self._hosts.get(rows.host, (_NEVER,))[0]:
+            self._hosts[rows.host] = (state.at, state.due, pack(state.state))
 
     async def share(self, host: str, crawl_id: str) -> HostShare | None:
         row = self._shares.get((host, crawl_id))
@@ -81,13 +104,6 @@ class MemoryFrontier:
     async def put_share(self, host: str, crawl_id: str, share: HostShare, at: int) -> None:
         if at >= self._shares.get((host, crawl_id), (_NEVER,))[0]:
             self._shares[host, crawl_id] = (at, share)
-
-    async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
-        queue = self._queues[host]
-        for entry in entries:
-            place = bisect_left(queue, entry)
-            if queue[place : place + 1] != [entry]:
-                queue.insert(place, entry)
 
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         queue = self._queues[host]
@@ -98,14 +114,16 @@ class MemoryFrontier:
         queue = self._queues[host]
         del queue[: bisect_right(queue, upto)]
 
-    async def url(self, page_id: UUID) -> FrontierUrl | None:
-        row = self._urls.get(page_id)
-        return row and await self._patterns.unpack(page_id, row[0], row[1])
+    async def url(self, host: str, page_id: UUID) -> FrontierUrl | None:
+        return (await self.urls(host, [page_id])).get(page_id)
 
-    async def put_urls(self, urls: Sequence[FrontierUrl]) -> None:
-        for url in urls:
-            if url.at >= self._urls.get(url.page_id, (_NEVER,))[0]:
-                self._urls[url.page_id] = (url.at, await self._patterns.pack(url))
+    async def urls(self, host: str, page_ids: Sequence[UUID], *, further: bool = True) -> dict[UUID, FrontierUrl]:
+        found: dict[UUID, FrontierUrl] = {}
+        for page_id in page_ids:
+            at, packed, part = self._urls.get((host, page_id), (_NEVER, b"", 0))
+            if packed and (further or not part):
+                found[page_id] = replace(await self._patterns.unpack(page_id, at, packed), part=part)
+        return found
 
     async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
         self._pattern_rows[patterns_id] = packed

@@ -74,9 +74,9 @@ class MemorySuggestions:
         """By key, language and text. None: it was removed."""
         self._parts: dict[tuple[str, str, int], dict[str, bytes]] = defaultdict(dict)
 
-    async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
-        rows = self._rows.get((language, prefix), {})
-        return [found for _, (_, found) in sorted(rows.items()) if found is not None][:MAX_ROWS]
+    async def of_prefix(self, language: str, prefix: str, since: int = 0) -> list[StoredSuggestion]:
+        rows = [written for _, written in sorted(self._rows.get((language, prefix), {}).items()) if written[1]]
+        return [found for at, found in rows[:MAX_ROWS] if found and at >= since]
 
     async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
         return {prefix: await self.of_prefix(language, prefix) for prefix in prefixes}

@@ -5,7 +5,7 @@ lists, and no object that is shared with the caller. It refuses the same types.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,9 +13,10 @@ import xxhash
 
 from streams.errors import MissingBlob
 from streams.stores.blobs import admitted, blob_ref
+from streams.stores.memory.host_links import MemoryHostLinks
 from streams.stores.packing import pack, unpack
 from streams.stores.page_record import Normalized, PageRecord, StoredPart
-from streams.stores.protocols import Transition
+from streams.stores.protocols import LinkGroup, Transition
 from streams.stores.rows import pack_row, unpack_row
 
 _Cell = tuple[int, bytes]
@@ -43,6 +44,18 @@ class MemoryBlobs:
         except KeyError:
             raise MissingBlob(f"no blob {ref!r} in memory: it was never stored, or is deleted") from None
 
+    def hand_on(self, ref: str, content: bytes) -> None:
+        """Keep nothing: the content is stored."""
+
+    def put_of_page(self, contents: Mapping[str, bytes]) -> None:
+        """Store blobs of a page by their references."""
+        self._contents.update({ref: bytes(content) for ref, content in contents.items()})
+        self.written_at.update(dict.fromkeys(contents, int(self._clock() * 1e6)))
+
+    def of_page(self, page_id: UUID) -> dict[str, int]:
+        """Return when each blob of a page was stored last, by its reference."""
+        return {ref: at for ref, at in self.written_at.items() if ref.startswith(f"{page_id.hex}.")}
+
     def delete(self, ref: str, written_at: int) -> None:
         """Delete a blob, unless it was stored again after `written_at`."""
         if self.written_at.get(ref, written_at + 1) <= written_at:
@@ -50,19 +63,34 @@ class MemoryBlobs:
 
 
 class MemoryPages:
-    """Records in memory: each stage's latest facts about a page."""
+    """Records in memory: each stage's latest facts about a page. `blobs` and `links` have what is stored with them."""
 
-    def __init__(self) -> None:
+    def __init__(self, blobs: MemoryBlobs | None = None, links: MemoryHostLinks | None = None) -> None:
+        self._blobs = blobs or MemoryBlobs()
+        self._links = links or MemoryHostLinks()
         self._cells: dict[UUID, dict[str, _Cell]] = {}
         self._erased: dict[UUID, int] = {}
 
-    async def put(self, page_id: UUID, part: StoredPart, at: int) -> None:
+    async def put(
+        self,
+        page_id: UUID,
+        part: StoredPart,
+        at: int,
+        contents: Mapping[str, bytes] | None = None,
+        links: Collection[LinkGroup] = (),
+    ) -> None:
+        self._blobs.put_of_page(contents or {})
+        for group in links:
+            await self._links.put_links_of(page_id, group)
         if at >= self._erased.get(page_id, at):
             _write(self._cells.setdefault(page_id, {}), part.PART, (at, pack(part.row())))
 
     async def get(self, page_id: UUID) -> PageRecord:
         cells = self._cells.get(page_id, {})
         return PageRecord({part: unpack(packed) for part, (_, packed) in sorted(cells.items())})
+
+    async def get_with_links(self, page_id: UUID) -> tuple[PageRecord, list[LinkGroup]]:
+        return await self.get(page_id), await self._links.links_of(page_id)
 
     async def write_times(self, page_id: UUID) -> dict[str, int]:
         return {part: at for part, (at, _) in self._cells.get(page_id, {}).items()}
@@ -77,6 +105,11 @@ class MemoryPages:
 
     async def erase(self, page_id: UUID, before: int) -> None:
         _erase(self._cells, self._erased, page_id, before)
+        for ref in self._blobs.of_page(page_id):
+            self._blobs.delete(ref, before - 1)
+        for group in await self._links.links_of(page_id):
+            if group.generation < before:
+                await self._links.remove_links_of(page_id, group)
 
     def iter_rows(self) -> Iterator[tuple[UUID, bytes]]:
         """Yield all parts of all pages, as they are stored."""

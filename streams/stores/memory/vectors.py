@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from streams.errors import PoisonError
 from streams.models.protocols import ModelInfo
-from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
-from streams.stores.statement_payload import StatementPayload
+from streams.stores.protocols import EVERYTHING, Candidates, Filters, Hit, Point, SparseVector, Visible
+from streams.stores.statement_payload import MADE, StatementPayload
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -27,6 +27,7 @@ from streams.stores.vector_collection import (
     no_collection,
     sort_hits,
     still_active,
+    words_of_audience,
 )
 
 _TIE = 1e-4
@@ -72,6 +73,7 @@ class MemoryIndex:
         *,
         dense: Sequence[float] | None,
         sparse: SparseVector | None,
+        visible: Visible,
         filters: Filters = ANY,
         limit: int = 100,
     ) -> Candidates:
@@ -79,9 +81,13 @@ class MemoryIndex:
         if self._active is None:
             return Candidates(limit=limit)
         collection = self._collections[self._active]
-        by_meaning = [] if dense is None else collection.by_meaning(dense, filters, limit)
-        by_words = collection.by_words(sparse, filters, limit) if sparse is not None and sparse.indices else []
+        by_meaning = [] if dense is None else collection.by_meaning(dense, visible, filters, limit)
+        has_words = sparse is not None and sparse.indices
+        by_words = collection.by_words(sparse, visible, filters, limit) if sparse is not None and has_words else []
         return Candidates(tuple(by_meaning), tuple(by_words), limit)
+
+    async def set_audience(self, collection: str, host: str, audience: str) -> None:
+        self._of(collection).set_audience(host, audience)
 
     async def dense_vectors(self, ids: Sequence[UUID], collection: str | None = None) -> list[Sequence[float]]:
         name = collection or self._active
@@ -93,12 +99,20 @@ class MemoryIndex:
         return (points[id].payload.text, points[id].dense) if id in points else None
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
-        return self._of(collection).by_meaning(dense, ANY, limit)
+        return self._of(collection).by_meaning(dense, EVERYTHING, ANY, limit)
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         points = self._of(collection).points
         hits = [Hit(id, 0.0, point.payload) for id, point in points.items() if point.payload.page_id == page_id]
         return sorted(hits, key=by_ordinal)
+
+    async def pages_with(
+        self, collection: str, fact: str, *, below: int | None = None, limit: int = 0
+    ) -> tuple[int, list[Hit]]:
+        values = ((point, point.payload.row().get(fact)) for point in self._of(collection).points.values())
+        least, most = (1, math.inf) if below is None else (0, below - 1)
+        found = [point for point, value in values if value is not None and least <= value <= most]
+        return len(found), [Hit(point.id, 0.0, point.payload) for point in found[:limit]]
 
     async def first_statements(self, page_ids: Sequence[UUID], count: int) -> list[Hit]:
         points = self._collections[self._active].points if self._active is not None else {}
@@ -130,48 +144,71 @@ class MemoryIndex:
         return self._collections[collection]
 
 
+_Postings = dict[tuple[str, int], tuple[NDArray[np.int64], NDArray[np.float64]]]
+_OUTDATED = {f"{MADE}normalize": 0}
+
+
 @dataclass
 class _Collection:
     model: ModelInfo
     points: dict[UUID, Point] = field(default_factory=dict)
+    audiences: dict[UUID, str] = field(default_factory=dict)
+    """The audience for which the terms of a point were written; empty: everybody."""
 
     def put(self, points: Sequence[Point]) -> None:
         for point in points:
             if len(point.dense) != self.model.dimensions:
                 raise PoisonError(f"expected dim: {self.model.dimensions}, got {len(point.dense)}")
         for point in points:
-            self.points[point.id] = Point(point.id, list(point.dense), point.sparse, point.payload)
+            audience = point.payload.audience
+            words = words_of_audience(point.sparse, audience)
+            self.points[point.id] = Point(point.id, list(point.dense), words, point.payload)
+            self.audiences[point.id] = audience
         self._forget()
 
     def remove(self, doomed: Callable[[UUID, StatementPayload], bool]) -> None:
         self.points = {id: point for id, point in self.points.items() if not doomed(id, point.payload)}
+        self.audiences = {id: self.audiences[id] for id in self.points}
         self._forget()
 
-    def by_meaning(self, query: Sequence[float], filters: Filters, limit: int) -> list[Hit]:
+    def set_audience(self, host: str, audience: str) -> None:
+        """Change the payloads. The terms stay those under which the points were written."""
+        for id, point in self.points.items():
+            if _is_of(point.payload, [host]) and point.payload.audience != audience:
+                row = point.payload.row() | {"audience": audience} | ({} if point.payload.ordinal else _OUTDATED)
+                self.points[id] = Point(id, point.dense, point.sparse, StatementPayload.of_row(row))
+        self._forget()
+
+    def by_meaning(self, query: Sequence[float], visible: Visible, filters: Filters, limit: int) -> list[Hit]:
         if len(query) != self.model.dimensions:
             raise PoisonError(f"expected dim: {self.model.dimensions}, got {len(query)}")
         if not self.points:
             return []
         scores = self._matrix @ self._scale_rows(np.asarray([query], dtype=np.float32))[0]
-        return self._best(np.arange(len(scores)), scores, filters, limit)
+        return self._best(np.arange(len(scores)), scores, visible, filters, limit)
 
-    def by_words(self, query: SparseVector, filters: Filters, limit: int) -> list[Hit]:
+    def by_words(self, query: SparseVector, visible: Visible, filters: Filters, limit: int) -> list[Hit]:
         """Return the best hits. A score is the sum over the shared terms of query weight x document weight x IDF."""
         scores = np.zeros(len(self.points))
         matched = np.zeros(len(self.points), dtype=bool)
-        for term, asked in zip(query.indices, query.values, strict=True):
-            if term in self._postings:
-                rows, weights = self._postings[term]
-                scores[rows] += asked * weights * self._idf(len(rows))
-                matched[rows] = True
+        for audience in ("", *visible.audiences):
+            terms = words_of_audience(query, audience)
+            for term, weight in zip(terms.indices, terms.values, strict=True):
+                if (audience, term) in self._postings:
+                    rows, weights = self._postings[audience, term]
+                    scores[rows] += weight * weights * self._idf(len(rows), audience)
+                    matched[rows] = True
         rows = np.flatnonzero(matched)
-        return self._best(rows, scores[rows], filters, limit)
+        return self._best(rows, scores[rows], visible, filters, limit)
 
-    def _best(self, rows: NDArray[Any], scores: NDArray[Any], filters: Filters, limit: int) -> list[Hit]:
+    def _best(
+        self, rows: NDArray[Any], scores: NDArray[Any], visible: Visible, filters: Filters, limit: int
+    ) -> list[Hit]:
         """Return the best of these rows that pass the filters, in order, at most `limit`."""
         points = self._listed
-        if filters != ANY:
-            passing = np.array([_passes(points[row].payload, filters) for row in rows.tolist()], dtype=bool)
+        if filters != ANY or visible != EVERYTHING:
+            payloads = (points[row].payload for row in rows.tolist())
+            passing = np.array([_sees(visible, each) and _passes(each, filters) for each in payloads], dtype=bool)
             rows, scores = rows[passing], scores[passing]
         if len(rows) > limit:
             # Rows with equal scores, in the digits that count, are sorted by id: so none of them is cut here.
@@ -180,9 +217,9 @@ class _Collection:
         found = [(points[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
         return sort_hits(Hit(point.id, score, point.payload) for point, score in found)[:limit]
 
-    def _idf(self, count: int) -> float:
+    def _idf(self, count: int, audience: str) -> float:
         """Return the IDF of a term, as Qdrant's modifier `idf` does: BM25's, never negative."""
-        return math.log((self._documents - count + 0.5) / (count + 0.5) + 1)
+        return math.log((self._documents[audience] - count + 0.5) / (count + 0.5) + 1)
 
     @cached_property
     def _listed(self) -> list[Point]:
@@ -193,20 +230,21 @@ class _Collection:
         return self._scale_rows(np.asarray([point.dense for point in self.points.values()], dtype=np.float32))
 
     @cached_property
-    def _postings(self) -> dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """The rows of the points with a term and the weights of the term there, by term."""
-        listed: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
-        for row, point in enumerate(self.points.values()):
+    def _postings(self) -> _Postings:
+        """The rows of the points with a term and the weights of the term there, by the term and its audience."""
+        listed: defaultdict[tuple[str, int], list[tuple[int, float]]] = defaultdict(list)
+        for row, (id, point) in enumerate(self.points.items()):
             for term, weight in dict(zip(point.sparse.indices, point.sparse.values, strict=True)).items():
-                listed[term].append((row, weight))
+                listed[self.audiences[id], term].append((row, weight))
         return {
             term: (np.array([row for row, _ in pairs]), np.array([weight for _, weight in pairs]))
             for term, pairs in listed.items()
         }
 
     @cached_property
-    def _documents(self) -> int:
-        return sum(bool(point.sparse.indices) for point in self.points.values())
+    def _documents(self) -> Counter[str]:
+        """The number of points with terms, by their audience."""
+        return Counter(self.audiences[id] for id, point in self.points.items() if point.sparse.indices)
 
     def _scale_rows(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         if not self.model.normalized:
@@ -241,6 +279,14 @@ def _is_between(day: int, filters: Filters) -> bool:
 
 def _is_of(payload: StatementPayload, sites: Sequence[str]) -> bool:
     return payload.host in sites or not set(sites).isdisjoint(payload.sites)
+
+
+def _sees(visible: Visible, payload: StatementPayload) -> bool:
+    if visible.only and not _is_of(payload, visible.only):
+        return False
+    if visible.is_all:
+        return True
+    return (not payload.audience or payload.audience in visible.audiences) and not _is_of(payload, visible.hidden)
 
 
 def _passes(payload: StatementPayload, filters: Filters) -> bool:

@@ -29,6 +29,8 @@ from streams.stores.protocols.fingerprints import (
 from streams.stores.protocols.frontier import (
     ALL_HOSTS,
     CRAWL_BUCKETS,
+    FIRST_URLS,
+    ROWS_TOGETHER,
     CrawlCounts,
     CrawlState,
     FrontierHost,
@@ -36,10 +38,12 @@ from streams.stores.protocols.frontier import (
     FrontierUrl,
     HeldUrl,
     HostOrder,
+    HostRows,
     HostShare,
     PartitionOwner,
     QueueEntry,
     UnreadLimits,
+    further_part_of,
     total,
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, LinkGroup, PageLink
@@ -58,4 +62,15 @@ from streams.stores.protocols.queries import (
     Suggestions,
 )
 from streams.stores.protocols.records import BlobCollection, Blobs, Ledger, Pages, StoredBlob, Transition
-from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
+from streams.stores.protocols.vector_index import (
+    EVERYTHING,
+    FOR_EVERYBODY,
+    Candidates,
+    Filters,
+    Hit,
+    PageHits,
+    Point,
+    SparseVector,
+    VectorIndex,
+    Visible,
+)

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import ClassVar, Final, Protocol
 from uuid import UUID, uuid5
 
+from streams.stores.page_record import Deduplicated, PageRecord
 from streams.stores.rows import Row
 
 
@@ -123,22 +124,33 @@ class Fingerprints(Protocol):
     A look-up finds representatives and undecided pages only. So its cost does not depend on the size of a group.
     """
 
-    async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
-        """Store the fingerprint under page and keys, in place of the page's former one.
+    async def put(
+        self, fingerprint: Fingerprint, at: int, former: Known = UNREAD, record: Deduplicated | None = None
+    ) -> None:
+        """Store the fingerprint under page and keys, in place of the page's former one, unless that is newer.
 
         If its representative is the page itself, this decision is written with it, at the same time. Otherwise the
-        former decision stays.
+        former decision stays. `record`: a part of the page's record that is written in the same write, at its own time.
         """
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
+    async def get_with_record(self, page_id: UUID) -> tuple[PageRecord, Fingerprint | None]:
+        """Return the record and the fingerprint of a page, by one read."""
+
     async def get_all(self, page_ids: Sequence[UUID]) -> dict[UUID, Fingerprint]:
         """Return the pages that have a row, as they are stored: a duplicate is without its representative."""
 
-    async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
+    async def look_up(
+        self, fingerprint: Fingerprint, similarity: float, own: Fingerprint | None = None
+    ) -> list[Fingerprint]:
         """Return the page itself as it is stored now, and the pages that are like it, each once.
 
         These share a key and have at least this estimated similarity: at most MAX_FOUND, the most similar ones.
+
+        `own`: the page's row if the caller has just stored it, and there was none before. It is returned as it is if no
+        other page has a key of the text, which saves a read: a worker decides about this page only after it stored a
+        page with one of these keys. None: the row is read.
         """
 
     async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None: ...

@@ -1,7 +1,7 @@
 """The frontier's durable state."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 from uuid import UUID
 
@@ -16,6 +16,13 @@ again. All other states are final."""
 
 CRAWL_BUCKETS = 64
 """Number of buckets with the URLs of one crawl, by host. It is part of the stored rows' keys."""
+FIRST_URLS = 131_072
+"""Number of URLs of a host that are stored together, about 50 MB. Later ones are in further parts."""
+ROWS_TOGETHER = 500
+"""Maximum number of rows in one write of a host that is done as a whole or not at all."""
+FURTHER_PARTS = 1_024
+"""Number of further parts of a host, by a hash of the URL. It is part of the stored rows' keys: with ten million URLs a
+part has about 4 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class FrontierHost:
     """0..4095, from the host's name (`streams.stores.host_buckets`)."""
     host: str
     due: int | None
-    """When the host is due, microseconds since 1970 UTC. None: nothing waits."""
+    """When the host is due at the earliest, microseconds since 1970 UTC. None: nothing waits."""
     state: Mapping[str, Any]
     at: int
     """The write time: greater with every write of this host, whatever the clocks say."""
@@ -84,7 +91,7 @@ class UnreadLimits:
 class FrontierUrl:
     """The frontier's row of a URL. The row decides: a queue entry with another position is stale."""
 
-    COLUMNS: ClassVar = frozenset({"page_id", "at", "unread_limits"})
+    COLUMNS: ClassVar = frozenset({"page_id", "at", "unread_limits", "part"})
 
     page_id: UUID
     url: str
@@ -152,7 +159,46 @@ class FrontierUrl:
     """The host of another registrable domain that led to the URL, if its own site has not. Empty: an own URL."""
     discovered_at: int = 0
     """When the URL was discovered first, microseconds since 1970 UTC."""
+    part: int | None = field(default=None, compare=False)
+    """The part of its host in which the URL is stored (`further_part_of`, or 0). None: it is not stored yet."""
     stored: Row | None = field(default=None, repr=False, compare=False)
+
+
+def further_part_of(page_id: UUID) -> int:
+    """Return the part with a URL that was discovered after FIRST_URLS others of its host."""
+    return 1 + page_id.int % FURTHER_PARTS
+
+
+@dataclass(frozen=True, slots=True)
+class HostRows:
+    """Rows of a host that are written together."""
+
+    host: str
+    state: FrontierHost | None = None
+    """The host itself. None: it is left as it is."""
+    urls: Sequence[FrontierUrl] = ()
+    entries: Sequence[QueueEntry] = ()
+    """Entries of the queue."""
+    at: int = 0
+    """The write time of the entries."""
+
+    def steps(self) -> "list[list[HostRows]]":
+        """Return the rows in lists that are written one after the other. Each item is of one part of the host.
+
+        A place in the queue comes before its URL: without it, a URL that waits would be lost. The host comes last: its
+        next owner must find the URLs of its leases.
+        """
+        further: dict[int, list[FrontierUrl]] = {}
+        for url in self.urls:
+            if url.part:
+                further.setdefault(url.part, []).append(url)
+        if not further:
+            return [[self]]
+        first = [url for url in self.urls if not url.part]
+        steps = [[replace(self, state=None, urls=first)] if first or self.entries else []]
+        steps.append([replace(self, state=None, urls=urls, entries=()) for urls in further.values()])
+        steps.append([replace(self, urls=(), entries=())] if self.state else [])
+        return [step for step in steps if step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +271,8 @@ class FrontierStore(Protocol):
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
         """Return name and due time of every host in these buckets that is due at some time."""
 
-    async def owner(self, partition: int) -> PartitionOwner | None:
-        """Return the owner with the highest epoch."""
+    async def owners(self) -> dict[int, PartitionOwner]:
+        """Return the owner of each partition: the one with the highest epoch."""
 
     async def put_owner(self, owner: PartitionOwner) -> None:
         """Write the owner, unless an owner with a higher epoch is stored."""
@@ -240,9 +286,16 @@ class FrontierStore(Protocol):
     async def put_order(self, order: HostOrder) -> None:
         """Write an order in place of the host's former one."""
 
-    async def host(self, bucket: int, host: str) -> FrontierHost | None: ...
+    async def put_due(self, host: FrontierHost) -> None:
+        """Write when a host is due, for `active_hosts`."""
 
-    async def put_host(self, host: FrontierHost) -> None: ...
+    async def host(self, host: str) -> FrontierHost | None: ...
+
+    async def write(self, rows: HostRows) -> None:
+        """Write rows of a host: all or none of them, if they are at most ROWS_TOGETHER, all of its first part.
+
+        Otherwise they are written in the order of `HostRows.steps`. `put_due` is another write.
+        """
 
     async def share(self, host: str, crawl_id: str) -> HostShare | None:
         """Return a crawl's share of a host, if it has a row of its own."""
@@ -250,19 +303,16 @@ class FrontierStore(Protocol):
     async def put_share(self, host: str, crawl_id: str, share: HostShare, at: int) -> None:
         """Write a crawl's share of a host in a row of its own. It is kept for some months."""
 
-    async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
-        """Write entries of one queue together: all or none of them."""
-
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         """Return the next entries after the cursor `after` (None: from the start), in order, due or not."""
 
     async def trim(self, host: str, upto: QueueEntry, at: int) -> None:
         """Delete the entries that the cursor has passed: up to `upto`, included."""
 
-    async def url(self, page_id: UUID) -> FrontierUrl | None: ...
+    async def url(self, host: str, page_id: UUID) -> FrontierUrl | None: ...
 
-    async def put_urls(self, urls: Sequence[FrontierUrl]) -> None:
-        """Write rows of URLs. After a failure some may be written and others not."""
+    async def urls(self, host: str, page_ids: Sequence[UUID], *, further: bool = True) -> dict[UUID, FrontierUrl]:
+        """Return what is known of some URLs of a host. `further`: also read the further parts of the host."""
 
     async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
         """Return the states of some URLs in this crawl. URLs without a state are left out."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 from uuid import UUID
+
+from schemas import LinkFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,13 @@ class LinkGroup:
     """The last generation of the linking page with this group."""
     followed: bool = True
     """False if all links of the group are marked nofollow."""
+
+    @classmethod
+    def of(cls, event: LinkFound) -> Self:
+        """Return the group of all links of an event."""
+        links = list(event.links())
+        is_followed = not all(link.nofollow for link in links)
+        return cls(tuple(link.target_url for link in links), event.generation, is_followed)
 
 
 class HostLinks(Protocol):
@@ -96,7 +105,10 @@ class HostLinks(Protocol):
         """Delete the row of a link."""
 
     async def put_links_of(self, source: UUID, group: LinkGroup) -> None:
-        """Store a group of links of the page `source`, at its generation. The same group is replaced."""
+        """Store a group of links of the page `source`, at its generation. The same group is replaced.
+
+        The groups of a page that is read are stored with its record (`Pages.put`).
+        """
 
     async def links_of(self, source: UUID) -> list[LinkGroup]:
         """Return the groups of links of a page."""

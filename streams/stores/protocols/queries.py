@@ -12,7 +12,7 @@ KEPT_DAYS = 90
 MAX_ROWS = 64
 """Maximum rows of a prefix that are read. Writers remove what is above it."""
 
-PartKind = Literal["sums", "list", "word sums", "words", "current", "statements", "hidden"]
+PartKind = Literal["sums", "list", "word sums", "words", "current", "began", "statements", "hidden"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ class Suggestions(Protocol):
     new title has one row, in the order of keys: all new titles are worth about the same, and a build ends them.
     """
 
-    async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
-        """Return the rows of a prefix, at most MAX_ROWS, in no order."""
+    async def of_prefix(self, language: str, prefix: str, since: int = 0) -> list[StoredSuggestion]:
+        """Return the rows of a prefix that were written at this time or later, of at most MAX_ROWS, in no order."""
 
     async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
         """Return the rows of each of a few prefixes of a language, each as `of_prefix` does, with one request."""

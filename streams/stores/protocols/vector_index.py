@@ -28,6 +28,34 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Visible:
+    """The pages that a reader may see, by their audiences (`streams.crawl.audiences`) and their domains.
+
+    It is an argument of each read for a reader, without a default: who asks is never forgotten.
+    """
+
+    audiences: tuple[str, ...]
+    """The private audiences that the reader belongs to. Pages for everybody are visible to each reader."""
+    hidden: tuple[str, ...]
+    """Domains whose pages are not visible whatever audience they have: those that were indexed before their site was
+    private have none yet. Each includes its subdomains."""
+    is_all: bool = False
+    """True: by meaning all statements, for operators and stages, and for everybody where no site is private. By words,
+    statements for everybody and for these audiences: the words of each private audience are counted apart."""
+    only: tuple[str, ...] = ()
+    """Domains of which the reader sees pages, with their subdomains, and no others. Empty: of all."""
+
+    @property
+    def is_limited(self) -> bool:
+        """True if pages of some domains are not visible."""
+        return bool(self.only or self.hidden)
+
+
+EVERYTHING = Visible((), (), is_all=True)
+FOR_EVERYBODY = Visible((), ())
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
     """Conditions that results must meet. None and empty are no condition."""
 
@@ -112,10 +140,22 @@ class VectorIndex(Protocol):
         *,
         dense: Sequence[float] | None,
         sparse: SparseVector | None,
+        visible: Visible,
         filters: Filters = Filters(),
         limit: int = 100,
     ) -> Candidates:
-        """Return the best statements by meaning and by words. Without a vector, or without terms, a list is empty."""
+        """Return the best statements by meaning and by words. Without a vector, or without terms, a list is empty.
+
+        The weight of a word counts the statements of one audience only. So the scores for a reader are the same with
+        and without the pages that are not visible.
+        """
+
+    async def set_audience(self, collection: str, host: str, audience: str) -> None:
+        """Give the pages of a domain and its subdomains another audience; empty: everybody.
+
+        Searches by meaning follow at once. The words of these pages count where they counted before, so their first
+        statements say that the pages are to be made anew (`made_normalize` is 0).
+        """
 
     async def dense_vectors(self, ids: Sequence[UUID], collection: str | None = None) -> list[Sequence[float]]:
         """Return the dense vectors of these statements, in the order of the ids, without statements that are missing.
@@ -131,6 +171,15 @@ class VectorIndex(Protocol):
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         """Return all points of a page, by ordinal. Scores are 0."""
+
+    async def pages_with(
+        self, collection: str, fact: str, *, below: int | None = None, limit: int = 0
+    ) -> tuple[int, list[Hit]]:
+        """Return the number of pages that have a fact (`left_out`, `made_STAGE`), and the first statements of some.
+
+        The fact is an integer above 0; with `below`, it is 0 or more, and less than that. `limit`: maximum number of
+        these statements.
+        """
 
     async def first_statements(self, page_ids: Sequence[UUID], count: int) -> list[Hit]:
         """Return the statements of these pages with an ordinal below `count`, by ordinal, in one request. Scores are 0.

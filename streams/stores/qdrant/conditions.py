@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from qdrant_client import models
 
-from streams.stores.protocols import Filters
+from streams.stores.protocols import Filters, Visible
 
 TEXT_FIELDS = ("text", "title", "context")
 """The texts of a statement that phrases are searched for in."""
 
 
-def filters_of(filters: Filters) -> list[models.Filter | None]:
+def filters_of(filters: Filters, visible: Visible) -> list[models.Filter | None]:
     """Return the filters whose points together are the wanted points.
 
     With a phrase, there is a filter for each text that may have it. Qdrant compares all points with the condition that
@@ -19,21 +19,22 @@ def filters_of(filters: Filters) -> list[models.Filter | None]:
     tenth of the time. The longest phrase is the one with the fewest points, as a rule.
     """
     if not filters.phrases:
-        return [_filter(filters)]
+        return [_filter(filters, visible)]
     longest, *others = sorted(filters.phrases, key=len, reverse=True)
-    rest = _filter(replace(filters, phrases=tuple(others))) or models.Filter()
+    rest = _filter(replace(filters, phrases=tuple(others)), visible) or models.Filter()
     must = rest.must if isinstance(rest.must, list) else []
     return [models.Filter(must=[_phrase(key, longest), *must], must_not=rest.must_not) for key in TEXT_FIELDS]
 
 
-def _filter(filters: Filters) -> models.Filter | None:
+def _filter(filters: Filters, visible: Visible) -> models.Filter | None:
     wanted = {"page_id": filters.page_id, "host": filters.host}
     must: list[models.Condition] = [equals(key, str(value)) for key, value in wanted.items() if value is not None]
     if filters.languages:
         must.append(_any_of("language", filters.languages))
-    must_not: list[models.Condition] = []
-    if filters.sites:
-        must.append(models.Filter(should=_of_sites(filters.sites)))
+    must_not: list[models.Condition] = _of_sites(visible.hidden) if visible.hidden else []
+    must += [] if visible.is_all else [_of_audiences(visible.audiences)]
+    # A search of a reader's own site names the same domains twice, as a rule.
+    must += [models.Filter(should=_of_sites(sites)) for sites in dict.fromkeys((filters.sites, visible.only)) if sites]
     must_not += _of_sites(filters.exclude_sites) if filters.exclude_sites else []
     if filters.exclude_pages:
         must_not.append(_any_of("page_id", [str(page) for page in filters.exclude_pages]))
@@ -64,6 +65,12 @@ def _in_any_text(phrase: str) -> list[models.Condition]:
 
 def _phrase(key: str, phrase: str) -> models.FieldCondition:
     return models.FieldCondition(key=key, match=models.MatchPhrase(phrase=phrase))
+
+
+def _of_audiences(audiences: Sequence[str]) -> models.Filter:
+    """Return the condition that a point is for everybody, or for one of these audiences."""
+    for_everybody = models.IsEmptyCondition(is_empty=models.PayloadField(key="audience"))
+    return models.Filter(should=[for_everybody, *([_any_of("audience", audiences)] if audiences else [])])
 
 
 def _of_sites(sites: Sequence[str]) -> list[models.Condition]:

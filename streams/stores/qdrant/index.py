@@ -15,17 +15,29 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from streams.credentials import TlsFiles, client_context
-from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
+from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError, UsageError
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
-from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
+from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector, Visible
 from streams.stores.qdrant.conditions import TEXT_FIELDS, equals, filters_of
-from streams.stores.qdrant.points import floats_of, hit_of, hit_of_record, points_json, selector_json, sparse_of
+from streams.stores.qdrant.points import (
+    EVERYBODYS_WORDS,
+    PRIVATE_WORDS,
+    audience_json,
+    floats_of,
+    hit_of,
+    hit_of_record,
+    points_json,
+    selector_json,
+    sparse_of,
+)
 from streams.stores.qdrant.prompt_acks import PromptAcks
 from streams.stores.qdrant.signing import SignedRequests
+from streams.stores.statement_payload import MADE
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
+    ENTITIES_ALIAS,
     MissingCollection,
     by_ordinal,
     check_dimensions,
@@ -33,7 +45,9 @@ from streams.stores.vector_collection import (
     no_collection,
     sort_hits,
     still_active,
+    words_of_audience,
 )
+from streams.topology import VERSIONS
 
 ORDERING = "medium"
 """Order of writes on replicas: the same on all. `strong`, also while leaders change, would let writes fail then."""
@@ -60,6 +74,7 @@ _PAYLOAD_INDEXES: dict[str, models.PayloadFieldSchema] = {
     "page_id": models.PayloadSchemaType.KEYWORD,
     "host": models.PayloadSchemaType.KEYWORD,
     "sites": models.PayloadSchemaType.KEYWORD,
+    "audience": models.PayloadSchemaType.KEYWORD,
     "language": models.PayloadSchemaType.KEYWORD,
     "generation": models.PayloadSchemaType.INTEGER,
     "page_type": models.TextIndexParams(
@@ -67,6 +82,7 @@ _PAYLOAD_INDEXES: dict[str, models.PayloadFieldSchema] = {
     ),
     "day": models.PayloadSchemaType.INTEGER,
     "extension": models.PayloadSchemaType.KEYWORD,
+    **dict.fromkeys(("left_out", *(f"{MADE}{stage}" for stage in VERSIONS)), models.PayloadSchemaType.INTEGER),
     **dict.fromkeys(TEXT_FIELDS, _FULL_TEXT),
 }
 
@@ -94,13 +110,14 @@ class QdrantIndex:
         )
 
     async def ensure(self, model: ModelInfo) -> str:
-        """As the Protocol says. Raises UsageError if the collection was made for vectors of another length."""
+        """As the Protocol says. Raises UsageError if the collection was made for vectors of another length or kind."""
         name = collection_name(self._alias, model)
         async with self._translate_errors():
             if not await self._client.collection_exists(name):
                 await self._create(name, model)
             info = await self._client.get_collection(name)
             check_dimensions(name, _dimensions(info), model)
+            self._check_words(name, info)
             await self._set_write_consistency(name, info)
             for field in _PAYLOAD_INDEXES.keys() - info.payload_schema.keys():
                 await self._client.create_payload_index(name, field, _PAYLOAD_INDEXES[field], wait=True)
@@ -149,14 +166,15 @@ class QdrantIndex:
         *,
         dense: Sequence[float] | None,
         sparse: SparseVector | None,
+        visible: Visible,
         filters: Filters = ANY,
         limit: int = 100,
     ) -> Candidates:
         """As the Protocol says, in one round trip. If nothing is indexed, both lists are empty."""
         requests = [
             request
-            for filter_ in filters_of(filters)
-            for request in _requests(dense, sparse, filter_, limit, self._approximate)
+            for filter_ in filters_of(filters, visible)
+            for request in _requests(dense, sparse, visible, filter_, limit, self._approximate)
         ]
         if not requests:
             return Candidates(limit=limit)
@@ -167,10 +185,15 @@ class QdrantIndex:
                 answer = await self._client.http.search_api.query_batch_points(self._alias, query_request_batch=batch)
         except MissingCollection:
             return Candidates(limit=limit)
-        lists: dict[str, list[models.ScoredPoint]] = {"dense": [], "sparse": []}
+        by_meaning, by_words = list[models.ScoredPoint](), list[models.ScoredPoint]()
         for request, found in zip(requests, answer.result or (), strict=True):
-            lists[str(request.using)] += found.points
-        return Candidates(_merge_points(lists["dense"], limit), _merge_points(lists["sparse"], limit), limit)
+            (by_meaning if request.using == "dense" else by_words).extend(found.points)
+        return Candidates(_merge_points(by_meaning, limit), _merge_points(by_words, limit), limit)
+
+    async def set_audience(self, collection: str, host: str, audience: str) -> None:
+        async with self._translate_errors():
+            for path, content in audience_json(host, audience):
+                await self._write("POST", collection, path, content)
 
     async def dense_vectors(self, ids: Sequence[UUID], collection: str | None = None) -> list[Sequence[float]]:
         if not ids:
@@ -222,6 +245,17 @@ class QdrantIndex:
                     break
         return sorted(hits, key=by_ordinal)
 
+    async def pages_with(
+        self, collection: str, fact: str, *, below: int | None = None, limit: int = 0
+    ) -> tuple[int, list[Hit]]:
+        having = models.FieldCondition(key=fact, range=models.Range(gte=1 if below is None else 0, lt=below))
+        condition, records = models.Filter(must=[having]), list[models.Record]()
+        async with self._translate_errors():
+            count = (await self._client.count(collection, condition, exact=True)).count
+            if count and limit:
+                records, _ = await self._client.scroll(collection, condition, limit=limit, with_payload=True)
+        return count, [hit_of_record(record) for record in records]
+
     async def first_statements(self, page_ids: Sequence[UUID], count: int) -> list[Hit]:
         if not page_ids:
             return []
@@ -269,7 +303,10 @@ class QdrantIndex:
                 vectors_config={
                     "dense": models.VectorParams(size=model.dimensions, distance=_distance(model), on_disk=False)
                 },
-                sparse_vectors_config={"sparse": models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                sparse_vectors_config={
+                    words: models.SparseVectorParams(modifier=models.Modifier.IDF)
+                    for words in (EVERYBODYS_WORDS, PRIVATE_WORDS)
+                },
                 quantization_config=_quantization(self._settings.quantization),
                 shard_number=self._shards,
                 replication_factor=self._settings.replication,
@@ -284,6 +321,16 @@ class QdrantIndex:
         if (info.config.params.write_consistency_factor or 1) != self._write_consistency:
             params = models.CollectionParamsDiff(write_consistency_factor=self._write_consistency)
             await self._client.update_collection(name, collection_params=params)
+
+    def _check_words(self, name: str, info: models.CollectionInfo) -> None:
+        """Raise UsageError for a collection of a former Riffle: Qdrant adds no kind of vector to a collection."""
+        if not {EVERYBODYS_WORDS, PRIVATE_WORDS} <= (info.config.params.sparse_vectors or {}).keys():
+            entities = " --entities" if self._alias == ENTITIES_ALIAS else ""
+            raise UsageError(
+                f"Collection {name} was made by a former Riffle, and has no place for the words of private sites. "
+                f"Remove it (curl -X DELETE {self._settings.url}/collections/{name}), "
+                f"and make it again from Cassandra: riffle reindex{entities}"
+            )
 
     async def _active(self) -> str | None:
         aliases = (await self._client.get_aliases()).aliases
@@ -363,6 +410,7 @@ def _distance(model: ModelInfo) -> models.Distance:
 def _requests(
     dense: Sequence[float] | None,
     sparse: SparseVector | None,
+    visible: Visible,
     filter_: models.Filter | None,
     candidates: int,
     dense_params: models.SearchParams,
@@ -371,7 +419,12 @@ def _requests(
     if dense is not None:
         queries.append(("dense", floats_of(dense), dense_params))
     if sparse is not None and sparse.indices:
-        queries.append(("sparse", sparse_of(sparse), None))
+        queries.append((EVERYBODYS_WORDS, sparse_of(sparse), None))
+        for audience in visible.audiences:
+            # Without this, Qdrant counts the statements of all private audiences; before 1.19, it does so all the same.
+            corpus = models.IdfCorpusParams(corpus=models.Filter(must=[equals("audience", audience)]))
+            words = sparse_of(words_of_audience(sparse, audience))
+            queries.append((PRIVATE_WORDS, words, models.SearchParams(idf=corpus)))
     return [
         models.QueryRequest(
             query=query, using=using, filter=filter_, params=params, limit=candidates, with_payload=True

@@ -9,7 +9,12 @@ import orjson
 from qdrant_client import models
 
 from streams.stores.protocols import Hit, Point, SparseVector
-from streams.stores.statement_payload import StatementPayload, id_of
+from streams.stores.statement_payload import MADE, StatementPayload, id_of
+from streams.stores.vector_collection import words_of_audience
+
+EVERYBODYS_WORDS, PRIVATE_WORDS = "sparse", "private"
+"""The vectors of words: of the pages for everybody, and of all private audiences. Qdrant counts the statements with a
+term for each vector by itself."""
 
 
 def points_json(points: Sequence[Point]) -> bytes:
@@ -23,7 +28,9 @@ def points_json(points: Sequence[Point]) -> bytes:
 def _point_row(point: Point) -> dict[str, Any]:
     vector: dict[str, Any] = {"dense": np.asarray(point.dense, dtype=np.float32)}
     if point.sparse.indices:
-        vector["sparse"] = {"indices": point.sparse.indices, "values": point.sparse.values}
+        audience = point.payload.audience
+        words = words_of_audience(point.sparse, audience)
+        vector[PRIVATE_WORDS if audience else EVERYBODYS_WORDS] = {"indices": words.indices, "values": words.values}
     return {"id": str(point.id), "vector": vector, "payload": point.payload.row()}
 
 
@@ -37,6 +44,23 @@ def selector_json(page_id: UUID, before_generation: int | None, keep: Sequence[U
         must.append({"key": "generation", "range": {"lt": before_generation}})
     kept = {"must_not": [{"has_id": list(keep)}]} if keep else {}
     return orjson.dumps({"filter": {"must": must, **kept}})
+
+
+def audience_json(host: str, audience: str) -> list[tuple[str, bytes]]:
+    """Return the requests that give the pages of a domain another audience: the path of each, and its JSON.
+
+    The first one notes which pages are to be made anew: those that do not have this audience yet.
+    """
+    of_host = {"should": [{"key": key, "match": {"value": host}} for key in ("host", "sites")]}
+    has_it = {"key": "audience", "match": {"value": audience}} if audience else {"is_empty": {"key": "audience"}}
+    others = {"must": [of_host], "must_not": [has_it]}
+    first = {**others, "must": [of_host, {"key": "ordinal", "range": {"lt": 1}}]}
+    outdated = {"payload": {f"{MADE}normalize": 0}, "filter": first}
+    if audience:
+        change = ("points/payload", {"payload": {"audience": audience}, "filter": others})
+    else:
+        change = ("points/payload/delete", {"keys": ["audience"], "filter": others})
+    return [(path, orjson.dumps(body)) for path, body in (("points/payload", outdated), change)]
 
 
 def sparse_of(sparse: SparseVector) -> models.SparseVector:

@@ -12,6 +12,7 @@ import httpx2
 
 from streams.credentials import TlsFiles, client_context
 from streams.errors import StoreUnavailable
+from streams.plain_http import plain_client
 from streams.settings import QdrantSettings
 
 SCROLL_POINTS = 500
@@ -33,7 +34,7 @@ class QdrantRest:
     def __init__(self, settings: QdrantSettings, timeout_seconds: float) -> None:
         self._url = settings.url
         key = settings.current_api_key()
-        self._client = httpx2.Client(
+        self._client = plain_client(
             base_url=settings.url,
             headers={"api-key": key} if key else {},
             verify=client_context(TlsFiles.of(settings)) if settings.url.startswith("https:") else False,

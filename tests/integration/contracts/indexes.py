@@ -8,7 +8,7 @@ import numpy as np
 from streams.models.protocols import ModelInfo
 from streams.search.ranking.fusion import first_pages, merge_lists
 from streams.stores.memory.vectors import MemoryIndex
-from streams.stores.protocols import Filters, PageHits, Point, SparseVector
+from streams.stores.protocols import EVERYTHING, Filters, PageHits, Point, SparseVector, Visible
 from streams.stores.qdrant.index import QdrantIndex
 from streams.stores.statement_payload import StatementPayload
 from streams.stores.vector_collection import ANY
@@ -39,6 +39,7 @@ def point(
     generation: int = 1,
     ordinal: int = 0,
     text: str = "",
+    **facts: int | str,
 ) -> Point:
     """A statement of page `of`. Without other arguments it matches no query of these tests."""
     row = {
@@ -52,6 +53,7 @@ def point(
         "ordinal": ordinal,
         "language": language,
         "generation": generation,
+        **facts,
     }
     vector = list(dense) if dense is not None else axis(7)
     sparse = SparseVector(tuple(terms or {}), tuple((terms or {}).values()))
@@ -79,13 +81,14 @@ async def search(
     *,
     dense: Sequence[float] | None,
     sparse: SparseVector | None,
+    visible: Visible = EVERYTHING,
     filters: Filters = ANY,
     pages: int = 10,
     per_page: int = 3,
     candidates: int = 100,
 ) -> list[PageHits]:
     """The first pages of the two lists, as the gateway combines them."""
-    found = await index.candidates(dense=dense, sparse=sparse, filters=filters, limit=candidates)
+    found = await index.candidates(dense=dense, sparse=sparse, visible=visible, filters=filters, limit=candidates)
     return first_pages(merge_lists(found), pages, per_page)
 
 

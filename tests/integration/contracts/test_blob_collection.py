@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,11 +13,21 @@ from streams.errors import MissingBlob
 from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum_grace_seconds
 from streams.stores import cassandra
+from streams.stores.blobs import page_blob_ref
 from streams.stores.cassandra.blobs import CHUNK_BYTES
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.page_record import PART_TYPES, Fetched, Indexed, Normalized, Removed
-from streams.stores.protocols import BlobCollection, Blobs, Fingerprint, Fingerprints, FrontierHost, Pages, StoredBlob
+from streams.stores.protocols import (
+    BlobCollection,
+    Blobs,
+    Fingerprint,
+    Fingerprints,
+    FrontierHost,
+    HostRows,
+    Pages,
+    StoredBlob,
+)
 from tests.integration.contracts.conftest import BOTH
 
 NOW = time.time()
@@ -69,13 +80,14 @@ class Stored:
 def stored(request: pytest.FixtureRequest) -> Stored:
     clock = Clock()
     if request.param == "memory":
-        blobs, pages, fingerprints = MemoryBlobs(clock), MemoryPages(), MemoryFingerprints()
+        pages = MemoryPages(blobs := MemoryBlobs(clock))
+        fingerprints = MemoryFingerprints(pages)
         return Stored(clock, blobs, pages, fingerprints, MemoryBlobCollection(blobs, pages, fingerprints))
     session = request.getfixturevalue("cassandra_session")
     return Stored(
         clock,
         cassandra.CassandraBlobs(session, clock=clock),
-        cassandra.CassandraPages(session),
+        cassandra.CassandraPages(session, clock=clock),
         cassandra.CassandraFingerprints(session),
         cassandra.CassandraBlobCollection(session),
     )
@@ -103,8 +115,8 @@ async def test_every_reference_and_every_blob_is_read_in_parts(stored: Stored, l
         made = Fingerprint(uuid4(), uuid4().hex, 1, "https://a.test/", 1, document_ref=ref)
         await stored.fingerprints.put(made, 1)
 
-    async def blobs(position: int, count: int) -> tuple[list[object], int | None]:
-        rows, following = await stored.collection.stored(position, count)
+    async def blobs(table: str, position: int, count: int) -> tuple[list[object], int | None]:
+        rows, following = await stored.collection.stored(table, position, count)
         return [blob.ref for blob in rows], following
 
     async def references(source: str, without: tuple[UUID, ...] = ()) -> set[object]:
@@ -114,10 +126,41 @@ async def test_every_reference_and_every_blob_is_read_in_parts(stored: Stored, l
 
         return set(await all_of(read, limit))
 
-    assert set(refs) <= set(await all_of(blobs, limit))
-    assert set(refs[:4]) <= await references("pages")
-    assert set(refs[4:]) <= await references("fingerprints")
+    own = {page_blob_ref(page, content): content for content in (b"a", b"b", b"c", b"d", b"e")}
+    await stored.pages.put(page, Fetched.of_row({}), 1, own)
+    found = [await all_of(partial(blobs, table), limit) for table in stored.collection.tables]
+    assert {*refs, *own} <= {ref for of_table in found for ref in of_table}
+    assert set(refs) <= await references("pages"), "of records and of fingerprints"
     assert not set(refs[:4]) & await references("pages", (page,))
+
+
+async def test_a_blob_of_a_page_is_read_swept_and_erased(stored: Stored) -> None:
+    pages = [uuid4() for _ in range(3)]
+    content, refs = os.urandom(100), list[str]()
+    for page in pages:
+        refs.append(page_blob_ref(page, content))
+        await stored.pages.put(page, Fetched.of_row({"body_ref": refs[-1]}), 1, {refs[-1]: content})
+    assert [await stored.blobs.get(ref) for ref in refs] == [content] * 3
+    assert not await stored.is_stored(refs[0].rpartition(".")[-1]), "it is no blob of all pages"
+    found = await stored.collection.find(refs[0])
+    assert found is not None
+    assert found == StoredBlob(refs[0], int(stored.clock.now * 1e6))
+    assert [found] == await stored.collection.of_page(pages[0])
+    assert await stored.collection.size_bytes(refs[0]) >= len(content)
+    await stored.pages.erase(pages[2], int(stored.clock.now * 1e6) + 1)
+    assert [await stored.is_stored(ref) for ref in refs] == [True, True, False]
+    for page in pages[:2]:
+        await stored.pages.put(page, Fetched.of_row({}), 2)
+    stored.clock.now += 3 * DAY
+    assert (await stored.sweep()).noted >= 2
+    assert {*refs[:2]} <= (await stored.collection.candidates_since(refs)).keys()
+    stored.clock.now += 60
+    await stored.pages.put(pages[1], Fetched.of_row({}), 2, {refs[1]: content})
+    stored.clock.now += minimum_grace_seconds()
+    assert (await stored.sweep()).deleted >= 1
+    assert [await stored.is_stored(ref) for ref in refs] == [False, True, False], "the other was stored again"
+    await stored.collection.delete(found)
+    assert (await stored.pages.get(pages[0])).has(Fetched), "only the blob is deleted"
 
 
 @pytest.mark.parametrize("size_bytes", [10, 3 * CHUNK_BYTES], ids=["one chunk", "several chunks"])
@@ -207,7 +250,7 @@ async def test_erased_records_are_gone_and_late_ones_of_an_earlier_time_too(stor
 async def test_a_host_keeps_its_robots_txt(cassandra_session: cassandra.CassandraSession) -> None:
     host, ref = f"{uuid4().hex}.test", uuid4().hex * 2
     row = FrontierHost(bucket_of(host), host, None, {"robots": {"ref": ref}}, 1)
-    await cassandra.CassandraFrontier(cassandra_session).put_host(row)
+    await cassandra.CassandraFrontier(cassandra_session).write(HostRows(host, row))
     collection = cassandra.CassandraBlobCollection(cassandra_session)
 
     async def read(position: int, count: int) -> tuple[list[object], int | None]:

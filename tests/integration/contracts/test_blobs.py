@@ -71,7 +71,10 @@ async def test_any_content_comes_back(blobs: Blobs, content: bytes) -> None:
     assert await blobs.get(await blobs.put(content)) == content
 
 
-@pytest.mark.parametrize("ref", ["0" * 64, "", "0" * 63, "G" * 64, "../../etc/passwd", "é" * 64])
+REFS = ["0" * 64, "", "0" * 63, "G" * 64, "../../etc/passwd", "é" * 64, "." + "0" * 64, f"{'1' * 31}.{'0' * 64}"]
+
+
+@pytest.mark.parametrize("ref", [*REFS, f"{'1' * 32}.{'0' * 64}", f"{'G' * 32}.{'0' * 64}", f"{'1' * 32}."])
 async def test_a_reference_to_nothing_is_a_missing_blob(blobs: Blobs, ref: str) -> None:
     with pytest.raises(MissingBlob, match="blob"):
         await blobs.get(ref)

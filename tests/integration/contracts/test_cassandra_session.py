@@ -157,17 +157,19 @@ async def test_the_first_failure_of_many_is_raised(cassandra_session: CassandraS
     rows[300]["value"] = "text, where bytes belong"
     with pytest.raises(TypeError, match="value"):
         await cassandra_session.execute_many(
-            "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at", rows, at=1
+            "INSERT INTO pages (page_id, kind, name, value) VALUES (:page_id, 0, :part, :value) USING TIMESTAMP :at",
+            rows,
+            at=1,
         )
 
 
 async def test_more_than_fit_in_flight_are_all_written_and_in_order(cassandra_session: CassandraSession) -> None:
     ids = [uuid4() for _ in range(1_500)]
     await cassandra_session.execute_many(
-        "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at",
+        "INSERT INTO pages (page_id, kind, name, value) VALUES (:page_id, 0, :part, :value) USING TIMESTAMP :at",
         ({"page_id": page, "part": "fetched", "value": page.bytes} for page in ids),
         at=1,
     )
-    select = "SELECT value FROM pages WHERE page_id = :page_id AND part = :part"
+    select = "SELECT value FROM pages WHERE page_id = :page_id AND kind = 0 AND name = :part"
     answers = await cassandra_session.execute_many(select, ({"page_id": page, "part": "fetched"} for page in ids))
     assert answers == [[(page.bytes,)] for page in ids]

@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from streams.stores.cassandra import CassandraFingerprints
-from streams.stores.memory import MemoryFingerprints
+from streams.stores.memory import MemoryFingerprints, MemoryPages
+from streams.stores.page_record import Deduplicated, PageRecord
 from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints, Sight
 from tests.integration.contracts.conftest import BOTH
 
@@ -16,7 +17,7 @@ from tests.integration.contracts.conftest import BOTH
 @pytest.fixture(params=BOTH)
 def store(request: pytest.FixtureRequest) -> Fingerprints:
     if request.param == "memory":
-        return MemoryFingerprints()
+        return MemoryFingerprints(MemoryPages())
     return CassandraFingerprints(request.getfixturevalue("cassandra_session"))
 
 
@@ -61,6 +62,27 @@ async def test_a_stored_fingerprint_is_read(store: Fingerprints) -> None:
     assert await store.get(uuid4()) is None
 
 
+@pytest.mark.parametrize("is_elected", [True, False])
+async def test_a_record_is_written_and_read_with_the_fingerprint(store: Fingerprints, is_elected: bool) -> None:
+    page = a_page()
+    page = replace(page, representative=page.page_id if is_elected else None)
+    first = Deduplicated.of_row({"url": page.url, "generation": 1, "verdict": "unique", "at": 7})
+    await store.put(page, 5, None, first)
+    record, found = await store.get_with_record(page.page_id)
+    assert record.parts() == [first]
+    assert found is not None
+    assert found == await store.get(page.page_id)
+    assert (found.written_at, found.representative) == (5, page.representative)
+    await store.put(page, 6, found, replace(first, verdict="near", at=6))
+    record, found = await store.get_with_record(page.page_id)
+    assert found is not None
+    assert (record.deduplicated.verdict, found.written_at) == ("unique", 6), "each has its own time"
+    await store.put(page, 4, found, replace(first, verdict="near", at=9))
+    assert (await store.get_with_record(page.page_id))[0].parts() == [first], "not with an older fingerprint"
+    await store.remove(page.page_id, 8)
+    assert await store.get_with_record(page.page_id) == (PageRecord({"deduplicated": first.row()}), None)
+
+
 @pytest.mark.parametrize("keys", [1, 4], ids=["a short text has one key", "four bands"])
 async def test_pages_with_equal_texts_are_found(store: Fingerprints, keys: int) -> None:
     one = a_page(keys=a_page().keys[:keys])
@@ -79,6 +101,52 @@ async def test_a_text_without_keys_is_found_by_no_look_up(store: Fingerprints) -
     await store.set_representative(page.page_id, page.page_id, 1)
     await store.remove(page.page_id, 2)
     assert await store.get(page.page_id) is None
+
+
+# The caller's row is returned, unless another page has a key of the text, or the page's own keys lead nowhere any more.
+@pytest.mark.parametrize(
+    ("then", "is_read"),
+    [
+        ("nothing", False),
+        ("a like page is stored", True),
+        ("an unlike page with one of the keys is stored", True),
+        ("it becomes a duplicate", True),
+        ("it is removed", True),
+    ],
+)
+async def test_the_row_of_a_new_page_is_read_only_if_another_page_shares_a_key(
+    store: Fingerprints, then: str, is_read: bool
+) -> None:
+    page = a_page()
+    page = replace(page, representative=page.page_id)
+    await store.put(page, 5, None)
+    stored = await store.get(page.page_id)
+    given = replace(page, written_at=5, decided_at=5, group=page.page_id)
+    assert stored == given
+    assert stored is not None
+    assert (stored.group, stored.is_hidden) == (given.group, given.is_hidden), "a caller knows all of its first row"
+    match then:
+        case "a like page is stored":
+            await store.put(replace(page, page_id=uuid4(), representative=None), 6, None)
+        case "an unlike page with one of the keys is stored":
+            await store.put(a_page(keys=(page.keys[0],)), 6, None)
+        case "it becomes a duplicate":
+            await store.set_representative(page.page_id, uuid4(), 6, known=stored)
+        case "it is removed":
+            await store.remove(page.page_id, 6, stored)
+    mark = replace(given, url="https://given.example/")
+    found = await store.look_up(page, 1.0, mark)
+    assert (mark in found) != is_read
+    assert await store.get(page.page_id) == next((one for one in found if one.page_id == page.page_id), None) or (
+        not is_read
+    )
+
+
+async def test_the_row_of_a_new_page_without_keys_is_not_read(store: Fingerprints) -> None:
+    page = a_page(words=0, keys=())
+    await store.put(page, 5, None)
+    mark = replace(page, url="https://given.example/")
+    assert await store.look_up(page, 1.0, mark) == [mark]
 
 
 @pytest.mark.parametrize("number", [0, 1, (1 << 63) - 1])

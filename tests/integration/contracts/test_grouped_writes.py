@@ -20,8 +20,8 @@ from tests.integration.contracts.proxy import Proxy
 
 pytestmark = pytest.mark.integration("cassandra")
 
-PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at"
-GET = "SELECT value FROM pages WHERE page_id = :page_id AND part = :part"
+PUT = "INSERT INTO pages (page_id, kind, name, value) VALUES (:page_id, 0, :part, :value) USING TIMESTAMP :at"
+GET = "SELECT value FROM pages WHERE page_id = :page_id AND kind = 0 AND name = :part"
 PATIENCE_SECONDS = 60.0
 """Seconds after which a test fails for something that didn't happen."""
 WRITTEN_BEFORE_KILL = 100

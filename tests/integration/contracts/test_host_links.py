@@ -5,9 +5,11 @@ from uuid import uuid4
 
 import pytest
 
-from streams.stores.cassandra import CassandraHostLinks
-from streams.stores.memory import MemoryHostLinks
-from streams.stores.protocols import HostLinks, HostRank, LinkGroup, PageLink
+from streams.stores.blobs import page_blob_ref
+from streams.stores.cassandra import CassandraHostLinks, CassandraPages
+from streams.stores.memory import MemoryHostLinks, MemoryPages
+from streams.stores.page_record import Normalized, PageRecord
+from streams.stores.protocols import HostLinks, HostRank, LinkGroup, PageLink, Pages
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 
@@ -159,6 +161,38 @@ async def test_rows_that_are_written_again_and_again_stay_few(few_rows: HostLink
     assert await few_rows.sources(host, 9) == {}
     if isinstance(few_rows, CassandraHostLinks):
         assert few_rows._page_rows.get(host) in range(1, 5), "its links stay beside it"
+
+
+@pytest.mark.parametrize("store", BOTH)
+async def test_the_links_of_a_page_are_written_with_its_record(store: str, request: pytest.FixtureRequest) -> None:
+    links: HostLinks
+    pages: Pages
+    if store == "memory":
+        pages = MemoryPages(links=(links := MemoryHostLinks()))
+    else:
+        session = request.getfixturevalue("cassandra_session")
+        links, pages = CassandraHostLinks(session), CassandraPages(session)
+    page, content = uuid4(), b"a document"
+    groups = [LinkGroup(("https://a.example/1",), 2), LinkGroup(("https://b.example/1",), 2, followed=False)]
+    part = Normalized.of_row({"url": "https://c.example/", "generation": 2})
+    for _ in range(2):  # a redelivery
+        await pages.put(page, part, 9, {page_blob_ref(page, content): content}, groups)
+    assert sorted(await links.links_of(page), key=str) == groups
+    assert (await pages.get(page)).parts() == [part]
+    record, found = await pages.get_with_links(page)
+    assert (record.parts(), sorted(found, key=str)) == ([part], groups), "by one read"
+    assert await pages.get_with_links(uuid4()) == (PageRecord(), [])
+    await links.remove_links_of(page, groups[0])
+    await pages.put(page, part, 9, None, groups)
+    assert await links.links_of(page) == groups[1:], "it was taken back"
+    many = [LinkGroup((f"https://{number}.example/",), 3) for number in range(600)]
+    await pages.put(page, part, 9, None, many)
+    assert len(await links.links_of(page)) == 601
+    await links.put_links_of(unread := uuid4(), groups[0])  # an archive brings links of pages that were never read
+    scanned = {found for _, found in await pages.scan(*RING, 10_000)}
+    assert (page in scanned, unread in scanned) == (True, False), "a page without a record"
+    await pages.erase(page, 10)
+    assert (await links.links_of(page), (await pages.get(page)).parts()) == ([], [])
 
 
 async def test_the_links_of_a_page_are_groups(links: HostLinks) -> None:

@@ -43,7 +43,7 @@ async def models(request: pytest.FixtureRequest) -> AsyncIterator[Models]:
 
 async def test_info_describes_the_vectors(models: Models) -> None:
     info = await models.embedder.info()
-    vectors = await models.embedder.embed(TEXTS)
+    vectors = await models.embedder.embed(TEXTS, "passage")
     assert vectors.shape == (len(TEXTS), info.dimensions)
     assert vectors.dtype == np.float32
     assert info.name
@@ -52,29 +52,30 @@ async def test_info_describes_the_vectors(models: Models) -> None:
 
 
 async def test_no_texts_have_no_vectors(models: Models) -> None:
-    assert (await models.embedder.embed([])).shape == (0, (await models.embedder.info()).dimensions)
+    assert (await models.embedder.embed([], "passage")).shape == (0, (await models.embedder.info()).dimensions)
 
 
 async def test_vectors_are_in_the_order_of_the_texts_and_repeatable(models: Models) -> None:
     """More than one batch, of many lengths: each text has the same vector as by itself (without VNNI: up to 2e-7)."""
     texts = [f"{'more ' * (n % 7)}text number {n}" for n in range(70)]
-    together = await models.embedder.embed(texts)
+    together = await models.embedder.embed(texts, "passage")
     for index in (0, 13, 69):
-        alone = (await models.embedder.embed([texts[index]]))[0]
+        alone = (await models.embedder.embed([texts[index]], "passage"))[0]
         assert np.abs(together[index] - alone).max() < ROUNDING
 
 
 async def test_like_texts_are_nearer(models: Models) -> None:
     dog, dogs, journal = await models.embedder.embed(
-        ["The dog barked at the cat.", "The dog barked at a cat once.", "Journal files are deleted at commit."]
+        ["The dog barked at the cat.", "The dog barked at a cat once.", "Journal files are deleted at commit."],
+        "passage",
     )
     assert dog @ dogs > dog @ journal
 
 
 async def test_calls_at_the_same_time_don_t_mix(models: Models) -> None:
     texts = [f"text {n}" for n in range(12)]
-    alone = await models.embedder.embed(texts)
-    at_once = await asyncio.gather(*(models.embedder.embed([text], deadline_seconds=30) for text in texts))
+    alone = await models.embedder.embed(texts, "passage")
+    at_once = await asyncio.gather(*(models.embedder.embed([text], "passage", deadline_seconds=30) for text in texts))
     assert (np.concatenate(at_once) == alone).all()
 
 
@@ -117,15 +118,15 @@ async def test_a_server_that_comes_back_answers_again(stack: Settings) -> None:
     async with Proxy(int(stack.triton.url.rpartition(":")[2])) as proxy:
         settings = TritonSettings(url=f"127.0.0.1:{proxy.port}", timeout_seconds=20)
         models = await open_models(Settings(triton=settings))
-        expected = await models.embedder.embed(["A dog barked."])
+        expected = await models.embedder.embed(["A dog barked."], "passage")
         await proxy.cut()
         with pytest.raises((StoreUnavailable, DeadlineExceeded), match=settings.url):
-            await models.embedder.embed(["A dog barked."], deadline_seconds=1)
+            await models.embedder.embed(["A dog barked."], "passage", deadline_seconds=1)
         await proxy.restore()
-        assert (await models.embedder.embed(["A dog barked."]) == expected).all()
+        assert (await models.embedder.embed(["A dog barked."], "passage") == expected).all()
         proxy.hush()
         with pytest.raises(DeadlineExceeded, match=r"no answer in 0\.5 s"):
-            await models.embedder.embed(["A dog barked."], deadline_seconds=0.5)
+            await models.embedder.embed(["A dog barked."], "passage", deadline_seconds=0.5)
         await models.close()
 
 
@@ -133,21 +134,21 @@ async def test_a_server_that_comes_back_answers_again(stack: Settings) -> None:
 async def test_a_query_is_answered_while_statements_wait(stack: Settings) -> None:
     """Far more statements than the bulk instances embed in the time of a query."""
     models = await open_models(stack)
-    assert await models.embedder.info(urgent=True) == await models.embedder.info()
-    statements = asyncio.create_task(models.embedder.embed([f"statement {n} " * 40 for n in range(400)]))
+    assert await models.embedder.info("query") == await models.embedder.info()
+    statements = asyncio.create_task(models.embedder.embed([f"statement {n} " * 40 for n in range(400)], "passage"))
     await asyncio.sleep(0.5)
-    query = await models.embedder.embed(["A dog barked."], urgent=True, deadline_seconds=30)
+    query = await models.embedder.embed(["A dog barked."], "query", deadline_seconds=30)
     assert not statements.done(), "the statements were embedded before the query: nothing was tested"
     await statements
-    assert (query == await models.embedder.embed(["A dog barked."])).all()
+    assert (query == await models.embedder.embed(["A dog barked."], "passage")).all()
     await models.close()
 
 
 @pytest.mark.integration("triton")
 async def test_a_server_without_the_query_model_embeds_queries_by_the_other_one(stack: Settings) -> None:
     models = await open_models(Settings(triton=stack.triton.model_copy(update={"query_model": "no_such_model"})))
-    query = await models.embedder.embed(["A dog barked."], urgent=True)
-    assert (query == await models.embedder.embed(["A dog barked."])).all()
+    query = await models.embedder.embed(["A dog barked."], "query")
+    assert (query == await models.embedder.embed(["A dog barked."], "passage")).all()
     await models.close()
 
 
@@ -156,7 +157,7 @@ async def test_queries_have_a_server_of_their_own(stack: Settings) -> None:
     """The server for statements is away: a gateway only needs the other server."""
     away = TritonSettings(url=f"127.0.0.1:{free_ports(1)[0]}", query_url=stack.triton.url, timeout_seconds=5)
     models = await open_models(Settings(triton=away))
-    assert (await models.embedder.embed(["A dog barked."], urgent=True)).shape[0] == 1
+    assert (await models.embedder.embed(["A dog barked."], "query")).shape[0] == 1
     with pytest.raises(StoreUnavailable):
-        await models.embedder.embed(["A dog barked."])
+        await models.embedder.embed(["A dog barked."], "passage")
     await models.close()

@@ -46,6 +46,8 @@ async def test_the_newest_row_of_a_text_stays(store: Suggestions) -> None:
         StoredSuggestion("wal mode", "en", 3.0, 2.0, 7),
     ]
     assert await store.of_prefix("de", prefix) == []
+    assert [each.text for each in await store.of_prefix("en", prefix, since=2)] == ["wal mode", "日本"]
+    assert await store.of_prefix("en", prefix, since=3) == []
     await store.remove([row(prefix, "wal mode")], 3)
     await store.put([row(prefix, "wal mode", 5.0)], 2)  # it comes late
     assert await texts(store, prefix) == {"日本": 1.0}

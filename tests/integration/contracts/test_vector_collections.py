@@ -3,6 +3,7 @@
 import asyncio
 from uuid import UUID
 
+import httpx
 import pytest
 
 from streams.errors import PoisonError, StoreUnavailable, UsageError
@@ -40,6 +41,29 @@ async def test_a_model_that_changed_its_dimensions_is_refused(index: Index) -> N
     await index.ensure(MODEL)
     with pytest.raises(UsageError, match="new version"):
         await index.ensure(ModelInfo("mini", "1", 9))
+
+
+@pytest.mark.parametrize("server", ["local_url", "real_url"])
+@pytest.mark.parametrize(("alias", "command"), [("statements", "riffle reindex"), ("entities", "reindex --entities")])
+async def test_a_collection_without_words_of_private_sites_is_refused_until_it_is_removed(
+    request: pytest.FixtureRequest, server: str, alias: str, command: str
+) -> None:
+    url = request.getfixturevalue(server)
+    index = QdrantIndex(QdrantSettings(url=url), production=False, alias=alias)
+    former = {
+        "vectors": {"dense": {"size": 8, "distance": "Cosine"}},
+        "sparse_vectors": {"sparse": {"modifier": "idf"}},
+    }
+    async with httpx.AsyncClient(base_url=url) as client:
+        (await client.put(f"/collections/{alias}-mini-1", json=former)).raise_for_status()
+        with pytest.raises(UsageError, match=f"curl -X DELETE {url}/collections/{alias}-mini-1.*{command}$"):
+            await index.ensure(MODEL)
+        await index._point_alias(f"{alias}-mini-1", None)
+        (await client.delete(f"/collections/{alias}-mini-1")).raise_for_status()
+    await index.ensure(MODEL)
+    assert await index.active() == f"{alias}-mini-1"
+    await index._client.delete_collection(f"{alias}-mini-1")
+    await index.close()
 
 
 async def test_a_models_name_may_hold_any_character(index: Index) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
 from streams.stores.memory.vectors import MemoryIndex
-from streams.stores.protocols import Filters, Point, SparseVector
+from streams.stores.protocols import EVERYTHING, Filters, Point, SparseVector
 from streams.stores.qdrant.index import QdrantIndex
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.recall import NEAREST, Recall, recall_of
@@ -111,7 +111,8 @@ async def test_every_index_answers_as_the_one_in_memory(make_index: Make, seed: 
         for dense in (whole_vector(rng), None):
             sparse = SparseVector(tuple(pick.sample(range(6), 3)), (1.0, 0.5, 1.0))
             found, expected = [
-                await one.candidates(dense=dense, sparse=sparse, filters=filters, limit=500) for one in (index, memory)
+                await one.candidates(dense=dense, sparse=sparse, visible=EVERYTHING, filters=filters, limit=500)
+                for one in (index, memory)
             ]
             for ours, theirs in ((found.dense, expected.dense), (found.sparse, expected.sparse)):
                 reason = f"{size} points of seed {seed}, {filters}"

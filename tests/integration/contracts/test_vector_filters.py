@@ -5,7 +5,7 @@ from uuid import uuid5
 
 import pytest
 
-from streams.stores.protocols import Filters, Point
+from streams.stores.protocols import EVERYTHING, Filters, Point
 from streams.stores.statement_payload import StatementPayload, day_of, extension_of
 from tests.integration.contracts.indexes import NAMES, Index, axis, filled, page, point, search, terms
 
@@ -80,7 +80,7 @@ async def test_words_and_facts_limit_both_lists(index: Index, filters: Filters, 
     }
     points = [with_facts(point(name, name, axis(0), {1: 1.0}), facts) for name, facts in rows.items()]
     await filled(index, *points)
-    found = await index.candidates(dense=axis(0), sparse=terms(t1=1.0), filters=filters)
+    found = await index.candidates(dense=axis(0), sparse=terms(t1=1.0), visible=EVERYTHING, filters=filters)
     for hits in (found.dense, found.sparse):
         assert {hit.id for hit in hits} == {uuid5(NAMES, name) for name in expected}
 

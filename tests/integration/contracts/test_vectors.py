@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from streams.stores.memory.vectors import MemoryIndex
-from streams.stores.protocols import Candidates, SparseVector
+from streams.stores.protocols import EVERYTHING, Candidates, SparseVector
 from tests.integration.contracts.indexes import (
     MODEL,
     NAMES,
@@ -54,6 +54,23 @@ async def test_many_points_in_one_call(index: Index) -> None:
     assert {hit.score for hit in scrolled} == {0.0}
 
 
+async def test_pages_are_counted_by_the_facts_of_their_first_statements(index: Index) -> None:
+    collection = await filled(
+        index,
+        point("a", of="a", made_statements=1, left_out=7),
+        point("b", of="b", made_statements=2),
+        point("c", of="c", made_statements=3),
+        point("d", of="d"),
+        point("e", of="e", made_statements=0, left_out=0),
+    )
+    assert (await index.pages_with(collection, "made_statements", below=3))[0] == 3
+    assert (await index.pages_with(collection, "made_statements", below=1))[0] == 1, "made before versions"
+    assert (await index.pages_with(collection, "made_statements"))[0] == 3
+    count, (hit,) = await index.pages_with(collection, "left_out", limit=5)
+    assert (count, hit.payload.page_id, hit.payload.left_out) == (1, page("a"), 7)
+    assert [len((await index.pages_with(collection, "made_statements", limit=most))[1]) for most in (0, 2)] == [0, 2]
+
+
 async def test_payloads_come_back_as_they_went(index: Index) -> None:
     text = "Ça va? \u202eעברית\u202c 漢字 👩‍👩‍👧 \u0000 \n \"quoted\" \\ 'single'"
     collection = await filled(index, point("x", text=text))
@@ -72,10 +89,10 @@ async def test_meaning_and_words_are_fused(index: Index) -> None:
     )
     found = await search(index, dense=axis(0), sparse=terms(t1=1.0, t2=1.0))
     assert found[0].page_id == page("both"), "second by meaning and first by words"
-    lists = await index.candidates(dense=axis(0), sparse=terms(t1=1.0, t2=1.0), limit=3)
+    lists = await index.candidates(dense=axis(0), sparse=terms(t1=1.0, t2=1.0), visible=EVERYTHING, limit=3)
     assert [len(lists.dense), len(lists.sparse), lists.limit] == [3, 2, 3]
     assert lists.dense[0].score == pytest.approx(1.0)
-    assert await index.candidates(dense=None, sparse=None, limit=3) == Candidates(limit=3)
+    assert await index.candidates(dense=None, sparse=None, visible=EVERYTHING, limit=3) == Candidates(limit=3)
     assert found[0].score > found[1].score > 0
     dense_only = await search(index, dense=axis(0), sparse=None)
     assert [one.page_id for one in dense_only[:2]] == [page("meant"), page("both")]

@@ -37,7 +37,7 @@ async def test_qdrant_lists_collections(stack: Settings) -> None:
 @pytest.mark.integration("triton")
 async def test_triton_embeds(stack: Settings) -> None:
     async with open_stores(stack, ("models",)) as stores:
-        info, vectors = await stores.embedder.info(), await stores.embedder.embed(["a page of the web"])
+        info, vectors = await stores.embedder.info(), await stores.embedder.embed(["a page of the web"], "passage")
 
     assert vectors.shape == (1, info.dimensions)
 

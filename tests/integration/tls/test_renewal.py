@@ -44,7 +44,7 @@ async def use_all(settings: Settings, stores: Stores, producer: EventProducer, g
     url = "https://renewal.test/"
     await stores.ledger.history(page_id(url))
     await stores.vectors.collections()
-    assert (await stores.embedder.embed(["a page"])).shape[0] == 1
+    assert (await stores.embedder.embed(["a page"], "passage")).shape[0] == 1
     await producer(PageDiscovered(page_id=page_id(url), url=url, host="renewal.test", why="seed", depth=0))
     assert await asyncio.to_thread(answers, f"{settings.gateway.address}/healthz", gateway)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from streams.answers.evidence import Evidence
+from streams.answers.prompts import key_of
 from streams.answers.writer import MAX_SENTENCES_OF_PAGE, Outcome
 from streams.gateway.answers.html import reason_of
 from streams.models.chat import Message, ModelUnavailable, OpenAIChat
@@ -26,7 +27,7 @@ def quote(messages: Sequence[Message]) -> str:
 
 
 async def answer(statements: Sequence[Evidence]) -> tuple[list[str], Outcome]:
-    outcome = Outcome()
+    outcome = Outcome(())
     found = writer(Written(quote)).answer(QUESTION, statements, "a person", outcome)
     return [sentence.text async for sentence in found], outcome
 
@@ -46,18 +47,18 @@ async def test_sentences_beside_the_question_take_no_place_of_the_answer() -> No
 async def test_a_cut_text_loses_its_last_sentence_and_is_asked_for_again() -> None:
     """Cut behind "mice", the last sentence would say something else with a full stop."""
     page = [ABOUT, evidence("https://metals.test/", "The paint of the tower is safe in mice, if they are old.")]
-    chat, outcome = Written(lambda _: f"{ABOUT.text} {ABOUT.text} The paint of the tower", is_cut=True), Outcome()
+    chat, outcome = Written(lambda _: f"{ABOUT.text} {ABOUT.text} The paint of the tower", is_cut=True), Outcome(())
     made = writer(chat)
     shown = [each.text async for each in made.answer(QUESTION, page, "a person", outcome)]
     assert (shown, outcome.status, outcome.lacks, outcome.dropped) == ([ABOUT.text], "answered", "cut", 0)
     assert reason_of(outcome).startswith("The answer may be incomplete.")
-    assert [each.text async for each in made.answer(QUESTION, page, "a person", Outcome())] == shown
+    assert [each.text async for each in made.answer(QUESTION, page, "a person", Outcome(()))] == shown
     assert len(chat.asked) == 2
 
 
 async def test_a_cut_sentence_whose_statement_is_named_is_whole() -> None:
     made = writer(Written(lambda _: f"{ABOUT.text} [1]", is_cut=True))
-    assert [each.text async for each in made.answer(QUESTION, [ABOUT], "a person", Outcome())] == [ABOUT.text]
+    assert [each.text async for each in made.answer(QUESTION, [ABOUT], "a person", Outcome(()))] == [ABOUT.text]
 
 
 async def test_an_answer_that_lacks_a_page_says_so() -> None:
@@ -66,22 +67,22 @@ async def test_an_answer_that_lacks_a_page_says_so() -> None:
             raise ModelUnavailable("gone")
         return quote(messages)
 
-    pages, outcome = [ABOUT, evidence("https://other.test/", "Bob Ray paints the Quill tower in autumn.")], Outcome()
+    pages, outcome = [ABOUT, evidence("https://other.test/", "Bob Ray paints the Quill tower in autumn.")], Outcome(())
     shown = [each.text async for each in writer(Written(write)).answer(QUESTION, pages, "a person", outcome)]
     assert (shown, outcome.status, outcome.lacks) == ([ABOUT.text], "answered", "unavailable")
     assert reason_of(outcome) == "The answer may be incomplete. The language model does not answer at the moment."
 
 
 async def test_an_answer_has_one_end_time_for_its_slots_and_its_requests() -> None:
-    """Each page takes .9 s, one after the other. The second page waits for its slot, and has only the rest."""
+    """Each page takes .6 s, one after the other. The second page waits for its slot, and has only the rest."""
     pages = [evidence(f"https://{metal}.test/", ABOUT.text) for metal in METALS]
-    async with model_server("quote", piece_chars=1_000, pause_seconds=0.9) as server:
+    async with model_server("quote", piece_chars=1_000, pause_seconds=0.6) as server:
         chat = OpenAIChat(server.url, "test")
-        outcome, begun = Outcome(), time.monotonic()
+        outcome, begun = Outcome(()), time.monotonic()
         made = writer(chat, deadline_seconds=1.0, max_at_once=1)
         found = [sentence.text async for sentence in made.answer(QUESTION, pages, "a person", outcome)]
         took = time.monotonic() - begun
-        related = await made.related(QUESTION, pages, "a person", Outcome(), outcome)
+        related = await made.related(QUESTION, pages, "a person", Outcome(()), outcome)
         await chat.close()
     assert (found[:1], related) == ([ABOUT.text], [])
     assert took < 1.4
@@ -95,7 +96,7 @@ async def test_a_wait_for_a_slot_ends_with_the_answer() -> None:
         made = writer(chat, deadline_seconds=1.0, max_at_once=1)
 
         async def ask() -> Outcome:
-            outcome = Outcome()
+            outcome = Outcome(())
             assert [each async for each in made.answer(QUESTION, [ABOUT], "a person", outcome)] == []
             return outcome
 
@@ -108,3 +109,8 @@ async def test_a_wait_for_a_slot_ends_with_the_answer() -> None:
     assert turns.count < 190, (
         "0.5 s until it began, and 1 s for the wait and the request, in turns: a machine may stand still"
     )
+
+
+def test_each_list_of_audiences_has_texts_of_its_own() -> None:
+    lists = [(), ("",), ("a", "b"), ("a b",), ("a",), ("a", ""), ('a", "b',)]
+    assert len({key_of("model", [], audiences) for audiences in lists}) == len(lists)

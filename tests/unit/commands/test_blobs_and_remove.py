@@ -15,7 +15,9 @@ from schemas.ids import page_id
 from streams.cli import app
 from streams.commands.operate import blobs as blobs_module
 from streams.commands.pages import remove as remove_module
+from streams.errors import MissingBlob
 from streams.runtime.records import Incoming
+from streams.stores.blobs import page_blob_ref
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Normalized, Removed
@@ -35,7 +37,8 @@ class World:
         self.dead: list[Incoming] = []
         self.sent: list[Event] = []
         self.stores = memory_stores()
-        blobs, pages, fingerprints = MemoryBlobs(lambda: self.now), MemoryPages(), MemoryFingerprints()
+        pages = MemoryPages(blobs := MemoryBlobs(lambda: self.now))
+        fingerprints = MemoryFingerprints(pages)
         self.stores.blobs, self.stores.pages, self.stores.fingerprints = blobs, pages, fingerprints
         self.stores.blob_collection = MemoryBlobCollection(blobs, pages, fingerprints)
 
@@ -161,6 +164,20 @@ def test_a_removal_on_request_publishes_waits_and_erases(world: World) -> None:
     assert world.stores.blobs.written_at == {}  # type: ignore[attr-defined] # the fake's
     assert set(asyncio.run(world.stores.pages.get(PAGE)).rows) == {"removed"}
     assert asyncio.run(world.stores.ledger.history(PAGE)) == []
+
+
+def test_the_blobs_of_the_page_are_erased_although_another_page_has_equal_ones(world: World) -> None:
+    other = page_id("https://other.example/")
+    for page in (PAGE, other):
+        ref = page_blob_ref(page, b"secret")
+        part = Normalized.of_row({"document_ref": ref})
+        asyncio.run(world.stores.pages.put(page, part, 1, {ref: b"secret"}))
+    shown = riffle("remove", URL, "--yes")
+    assert "Erased 1 page(s): 1 blobs" in shown.output
+    assert "0 blobs stay" in shown.output
+    with pytest.raises(MissingBlob):
+        asyncio.run(world.stores.blobs.get(page_blob_ref(PAGE, b"secret")))
+    assert asyncio.run(world.stores.blobs.get(page_blob_ref(other, b"secret"))) == b"secret"
 
 
 def test_a_removal_waits_until_the_links_of_the_page_are_taken_back(world: World) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from streams.cli import app
@@ -52,27 +53,40 @@ def test_a_misspelt_command_is_answered_with_what_was_meant(typed: str, status: 
     assert shown in result.output
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [("riffle cra", "crawl"), ("riffle dead-letters re", "replay"), ("riffle crawl --ma", "--max-pages")],
-)
-def test_bash_completes_commands_and_options(words: str, offered: str, tmp_path: Path) -> None:
+COMPLETED = {"riffle cra": "crawl", "riffle dead-letters re": "replay", "riffle crawl --ma": "--max-pages"}
+"""Typed words, each with a word that is offered."""
+
+
+def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
     """The script that `riffle completion bash` prints, run by bash itself."""
     program = tmp_path / "riffle"
     program.write_text(f"#!{sys.executable}\nfrom streams.cli import main\nmain()\n")
     program.chmod(0o755)
-    lines = (
-        'eval "$(riffle completion bash)"',
-        f"COMP_WORDS=({words})",
-        f"COMP_CWORD={len(words.split()) - 1}",
-        "_riffle_completion riffle",
-        'echo "${COMPREPLY[@]}"',
-    )
+    lines = ['eval "$(riffle completion bash)"']
+    for words in COMPLETED:
+        lines += [
+            f"COMP_WORDS=({words})",
+            f"COMP_CWORD={len(words.split()) - 1}",
+            "_riffle_completion riffle",
+            'echo "${COMPREPLY[@]}"',
+        ]
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=240, check=False, env=environment
     )
-    assert offered in done.stdout.split(), done.stderr
+    for offered, printed in zip(COMPLETED.values(), done.stdout.splitlines(), strict=True):
+        assert offered in printed.split(), done.stderr
+
+
+def test_commands_are_completed_without_importing_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell asks at each press of the tab key."""
+    monkeypatch.setattr("streams.cli.load_command", None)
+    group = get_command(app)
+    context = group.make_context("riffle", [], resilient_parsing=True)
+    offered = {one.value: one.help for one in group.shell_complete(context, "re")}
+    assert {"remove", "replay", "reindex", "restore"} == offered.keys()
+    assert all(offered.values()), "each with its line of help"
+    assert "--version" in [one.value for one in group.shell_complete(context, "--")]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostRecord
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
+from tests.frontier_rows import put_host
 from tests.unit.commands.stores_in_memory import open_in_memory
 
 HOST = "a.example"
@@ -21,7 +22,7 @@ HOST = "a.example"
 def stores(monkeypatch: pytest.MonkeyPatch) -> Stores:
     made = open_in_memory(monkeypatch, frontier_module)
     host = Host(bucket_of(HOST), HOST, record=HostRecord(settled=90, unique=60, quality_sum=54, rank=1_000))
-    asyncio.run(made.frontier.put_host(host.to_row(None, 1)))
+    asyncio.run(put_host(made.frontier, host.to_row(None, 1)))
     return made
 
 

@@ -1,12 +1,13 @@
 """`riffle watch`: what one look at a folder has imported and removed, for people and for programs."""
 
 import asyncio
+import errno
 import json
 import os
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from typer.testing import CliRunner
@@ -15,11 +16,12 @@ from schemas import Event, PageFetched, PageRemoved
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.cli import app
 from streams.commands.pages.importing import print_report
-from streams.commands.pages.watch import Followed, follow_changes, print_look
+from streams.commands.pages.watch import Followed, follow_changes, look_until_read, print_look
 from streams.crawl.archives import file_importer
 from streams.crawl.archives.readers import Placing, Skipped
 from streams.crawl.archives.sending import ImportReport
 from streams.crawl.urls import with_scheme
+from streams.errors import UsageError
 from streams.settings import Settings
 from streams.stores.opener import memory_stores
 
@@ -127,16 +129,53 @@ async def test_a_file_that_could_not_be_read_is_tried_again(tmp_path: Path, monk
         (folder / name).write_text("<p>Words of a page.")
     looks = followed(folder, tmp_path / "home")
 
-    def refuse(path: str, flags: int) -> int:
+    def refuse(folder: Path, parts: Sequence[str]) -> NoReturn:
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(file_importer, "_open_file", refuse)
+        patched.setattr(file_importer, "open_below", refuse)
         look = await looks.look()
         assert (look.imported.imported, look.imported.skipped["can't be read"]) == (0, 2)
     again = followed(folder, tmp_path / "home")  # the next start
     assert (await again.look()).imported.imported == 2
     assert not (await again.look()).changes
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE, errno.EMFILE])
+async def test_the_pages_of_a_subfolder_that_cannot_be_read_stay(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "docs"
+    (folder / "guide").mkdir(parents=True)
+    for name in ("a.html", "guide/b.html"):
+        (folder / name).write_text("<p>Words of a page.")
+    looks, sent = followed_with_events(folder, tmp_path / "home")
+    await looks.look()
+    sent.events.clear()
+    (folder / "a.html").unlink()
+    real, failures = os.open, 2
+
+    def refuse(path: Any, *args: Any, **options: Any) -> int:
+        nonlocal failures
+        if path == "guide" and failures:
+            failures -= 1
+            raise OSError(number, os.strerror(number), path)
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(UsageError, match="docs/guide is not a folder that can be read"):
+        await look_until_read(looks, once=True)
+    assert not sent.events
+    look = await look_until_read(looks, once=False, pause=0)
+    assert look.changes.gone == ("a.html",)
+    assert [event.url for event in sent.events if isinstance(event, PageRemoved)] == ["https://docs.example/a.html"]
+    assert len(sent.events) == 1
+    assert "it is tried again" in capsys.readouterr().err
+
+
+async def test_a_folder_that_is_gone_ends_the_following(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        await look_until_read(followed(tmp_path / "docs", tmp_path / "home"), once=False)
 
 
 def test_a_report_names_a_file_whose_name_is_not_utf_8(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from schemas import Event, PageDiscovered, PageFetched, PageSettled
+from schemas import Event, PageDiscovered, PageFetched, PageIndexed, PageSettled
 from schemas.ids import page_id
 from streams.commands.pages.crawl_report import describe_results
 from streams.commands.watching import (
-    BUSY_IDLE_SECONDS,
     BUSY_LOAD,
+    BUSY_WEIGHT,
     IDLE_SECONDS,
     LINE_SECONDS,
     MAX_RECORDS_READ,
@@ -30,18 +30,34 @@ from streams.stores.page_record import PageRecord
 
 
 @pytest.mark.parametrize(
-    ("idle_seconds", "load", "stuck"),
+    ("silence", "stuck"),
     [
-        (IDLE_SECONDS - 1, 0.1, False),
-        (IDLE_SECONDS + 1, 0.1, True),
-        (IDLE_SECONDS + 1, 15.0, False),  # slow, and nothing else
-        (BUSY_IDLE_SECONDS + 1, 15.0, True),
+        pytest.param([(IDLE_SECONDS - 1, 0.1)], False, id="idle"),
+        pytest.param([(IDLE_SECONDS + 1, 0.1)], True, id="idle for too long"),
+        pytest.param([(IDLE_SECONDS + 1, 15.0)], False, id="slow, and nothing else"),
+        pytest.param([(IDLE_SECONDS / BUSY_WEIGHT + 1, 15.0)], True, id="busy for too long"),
+        pytest.param([(IDLE_SECONDS + 139, 4.0), (1.0, 1.4)], False, id="busy until a moment ago"),
+        pytest.param([(IDLE_SECONDS, 4.0), (IDLE_SECONDS, 1.4)], True, id="it has had time since"),
     ],
 )
 def test_a_crawl_is_stuck_only_after_a_silence_that_load_does_not_explain(
-    idle_seconds: float, load: float, stuck: bool
+    silence: list[tuple[float, float]], stuck: bool
 ) -> None:
-    assert Seen("crawl", last_event_at=100.0).is_stuck(100.0 + idle_seconds, load) == stuck
+    """Each part of the silence has its seconds and the load of each processor."""
+    seen, now = Seen("crawl", last_event_at=100.0), 100.0
+    for seconds, load in silence:
+        now += seconds
+        found = seen.is_stuck(now, load)
+    assert found == stuck
+
+
+def test_an_event_ends_a_silence() -> None:
+    seen, now = Seen("crawl", last_event_at=100.0), 100.0 + IDLE_SECONDS
+    assert not seen.is_stuck(now, load=0.1)
+    seen.note([fetched(uuid4(), "gone")], now)
+    assert not seen.is_stuck(now, load=0.1)
+    assert not seen.is_stuck(now + IDLE_SECONDS, load=0.1)
+    assert seen.is_stuck(now + IDLE_SECONDS + 1, load=0.1)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +178,40 @@ async def test_a_page_without_a_statement_is_not_searchable() -> None:
     seen.note([fetched(page, "not_modified")], 1.0)
     await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
     assert (seen.searchable, seen.empty, seen.settled, seen.brought) == (0, {page}, 1, False)
+
+
+def indexed(page: UUID, url: str, statements: int, left_out: int) -> PageIndexed:
+    facts = {"model": "m", "model_version": "1", "collection": "c"}
+    return PageIndexed(
+        page_id=page, url=url, generation=1, crawl_id="crawl", statements=statements, left_out=left_out, **facts
+    )
+
+
+@pytest.mark.parametrize(
+    ("pages", "says"),
+    [
+        ([], ""),
+        ([("a", 40_000, 0)], ""),
+        (
+            [("a", 12_000, 18_000)],
+            "One page is searchable in part: a (12,000 of about 30,000 statements are searchable: the page is too long "
+            "for more).",
+        ),
+        (
+            [("a", 10, 5), ("b", 10, 7), ("c", 3, 0)],
+            "2 pages, such as this one, are searchable in part: b (10 of about 17 statements are searchable: the page "
+            "is too long for more).",
+        ),
+        ([("a", 10, 5), ("a", 15, 0)], ""),
+    ],
+    ids=["none", "all of it", "a long one", "two, the worst of which is named", "a later fetch is whole"],
+)
+def test_pages_of_which_only_the_beginning_is_searchable_are_named(
+    pages: list[tuple[str, int, int]], says: str
+) -> None:
+    seen, ids = Seen("crawl"), {url: uuid4() for url, _, _ in pages}
+    seen.note([indexed(ids[url], url, statements, left_out) for url, statements, left_out in pages], 1.0)
+    assert seen.describe_cut() == says
 
 
 async def test_an_unchanged_page_is_read_again_until_its_earlier_fetch_is_in_the_index() -> None:

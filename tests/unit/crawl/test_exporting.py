@@ -279,7 +279,7 @@ async def test_pages_of_a_host_are_imported_by_the_index_of_common_crawl(tmp_pat
     assert [event.url for event in sent.events if isinstance(event, PageFetched)] == [URL]
     assert (report.imported, dict(report.skipped)) == (
         1,
-        {"WARC file is not here": 1, "no response at its place": 1},
+        {"WARC file is not here": 1, "no response at its place": 1, "no readable line of an index": 1},
     )
 
 

@@ -18,10 +18,10 @@ class SlowFrontier(MemoryFrontier):
         self.answers = asyncio.Event()
         self.answers.set()
 
-    async def owner(self, partition: int) -> PartitionOwner | None:
+    async def owners(self) -> dict[int, PartitionOwner]:
         self.asked += 1
         await self.answers.wait()
-        return await super().owner(partition)
+        return await super().owners()
 
 
 class World:
@@ -67,6 +67,17 @@ async def test_all_that_wait_hear_of_a_lost_partition_and_so_does_the_next_task(
     assert {type(answer) for answer in answers} == {LostPartition}
     with pytest.raises(LostPartition):
         await world.fence.require(3)
+
+
+async def test_one_check_is_for_all_partitions_of_a_worker() -> None:
+    world = World()
+    await world.fence.claim(4)
+    await world.claim()
+    await world.store.put_owner(PartitionOwner(4, "second", world.now))
+    world.store.answers.set()
+    answers = await asyncio.gather(*map(world.fence.require, (3, 4)), return_exceptions=True)
+    assert [type(answer) for answer in answers] == [type(None), LostPartition]
+    assert world.store.asked == 1
 
 
 async def test_a_check_that_began_too_long_ago_counts_for_none_that_comes_later() -> None:

@@ -77,7 +77,7 @@ async def test_changed_files_are_sent_as_of_now_and_links_to_other_files_are_not
     (tmp_path / "style.css").write_text("p {}")
     stamps = stamp_files(tmp_path)
     assert list(stamps) == ["a.md"]
-    report = await import_files(tmp_path, ["a.md", "gone.html"], Sender(blobs, emit, limits=LIMITS))
+    report = await import_files(tmp_path, {**stamps, "gone.html": (1, 1)}, Sender(blobs, emit, limits=LIMITS))
     assert [(event.url, event.generation, event.seen_at) for event in sent] == [
         ("https://docs.example/v2/a.md", NOW, NOW)
     ]

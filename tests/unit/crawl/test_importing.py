@@ -66,7 +66,7 @@ def sent() -> Sent:
     return Sent(MemoryBlobs())
 
 
-def write_warc(path: Path, pages: int = 3, targets: Sequence[str] = ()) -> Path:
+def write_warc(path: Path, pages: int = 3, targets: Sequence[str] = (), dates: Sequence[str] = ()) -> Path:
     """Write an archive with another library: some pages, and one with status 404; or the pages of these addresses."""
     output = BytesIO()
     writer = WARCWriter(output, gzip=True)
@@ -79,7 +79,7 @@ def write_warc(path: Path, pages: int = 3, targets: Sequence[str] = ()) -> Path:
             "response",
             payload=BytesIO(f"<p>Page {number}".encode()),
             http_headers=answer,
-            warc_headers_dict={"WARC-Date": DATE},
+            warc_headers_dict={"WARC-Date": dates[number] if dates else DATE},
         )
         writer.write_record(record)
         record.raw_stream.close()  # a temporary file, which the library leaves open
@@ -236,6 +236,27 @@ async def test_only_trusted_dates_of_an_archive_are_the_age_of_its_pages(
         else:
             assert event.seen_at is not None
             assert before <= event.seen_at <= time.time_ns() // 1_000
+
+
+CLAIMED = [
+    "2005-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "2024-02-30T00:00:00Z", "20240501000000",
+    "2024-05-01T00:00:00+14:00", "2024-05-01T00:00:00.000000001Z", "2024-W18-3", "9999-12-31T23:59:59Z", "yesterday",
+    "-1", "2024-05-01",
+]  # fmt: skip
+"""Dates of records, as the standard has them (WARC 1.1, section 5.4), at its limits, and as it does not have them."""
+
+
+async def test_no_date_of_a_record_makes_its_page_older_than_the_import(tmp_path: Path, sent: Sent) -> None:
+    before = time.time_ns() // 1_000
+    file = write_warc(
+        tmp_path / "a.warc.gz", targets=[f"https://a.example/{n}" for n in range(len(CLAIMED))], dates=CLAIMED
+    )
+    report = await import_warc(file, Sender(sent.blobs, sent))
+    assert report.imported + sum(report.skipped.values()) == len(CLAIMED)
+    assert report.imported == len(sent.events) > 0
+    for event in sent.events.values():
+        assert event.seen_at is not None
+        assert before <= event.seen_at <= time.time_ns() // 1_000
 
 
 async def test_symbolic_links_are_not_followed(tmp_path: Path, sent: Sent) -> None:

@@ -1,45 +1,65 @@
 """The owner of a host, asked in one place, and the budget of an owner's new hosts."""
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-import streams
-from streams.crawl.domains import may_be_one_owner, owner_of
+from streams.crawl.domains import may_be_one_owner, owner_of, surely_independent, surely_one_owner
 from streams.crawl.frontier.hosts.new_hosts import EVERY_SECONDS, MAX_AT_ONCE, PART, NewHostBudget
 from streams.crawl.frontier.policy import SECOND
 
-OWNERS = [
-    ("a.example.com", "b.example.com", True, "below one registrable domain"),
-    ("example.com", "example.com", True, "itself"),
-    ("a.co.uk", "b.co.uk", False, "a public suffix is no owner"),
-    ("me.github.io", "you.github.io", False, "nor is a platform that the list names"),
-    ("example.com", "example.org", False, "another domain"),
-    ("10.0.0.1", "10.0.0.2", False, "addresses"),
+# Two hosts -> whether they surely have one owner, may have one, and are surely independent.
+PAIRS = [
+    ("example.com", "example.com", True, True, False, "itself"),
+    ("www.example.com", "example.com", True, True, False, "with and without www"),
+    ("www.example.co.uk", "example.co.uk", True, True, False, "below a suffix with two labels"),
+    ("www.xn--bcher-kva.example", "xn--bcher-kva.example", True, True, False, "in another script"),
+    ("a.example.com", "b.example.com", False, True, False, "below one registrable domain"),
+    ("example.com", "shop.example.com", False, True, False, "a domain and a name below it"),
+    ("www.shop.example.com", "www.example.com", False, True, False, "both with www"),
+    (
+        "me.wordpress.com",
+        "you.wordpress.com",
+        False,
+        True,
+        False,
+        "a platform that no list names",
+    ),
+    ("wordpress.com", "you.wordpress.com", False, True, False, "the platform itself"),
+    ("me.github.io", "you.github.io", False, False, False, "a platform that it names"),
+    ("me.pages.dev", "you.pages.dev", False, False, False, "another one"),
+    ("www.pages.dev", "pages.dev", False, False, False, "somebody who is called www there"),
+    ("x.me.github.io", "you.github.io", False, False, False, "a name below a name of a platform"),
+    ("me.uk.com", "you.uk.com", False, False, False, "a company that sells names below its own"),
+    ("bucket.s3.amazonaws.com", "other.s3.amazonaws.com", False, False, False, "a server with folders of many people"),
+    ("a.co.uk", "b.co.uk", False, False, True, "a registry's suffix is no owner"),
+    ("www.co.uk", "co.uk", False, False, True, "somebody who is called www there"),
+    ("example.com", "example.org", False, False, True, "another domain"),
+    ("a.example.com", "example.org", False, False, True, "names that two people registered"),
+    ("10.0.0.1", "10.0.0.1", True, True, False, "an address"),
+    ("10.0.0.1", "10.1.0.1", False, False, True, "addresses with one end"),
+    ("[2001:db8::1]", "[2001:db8::2]", False, False, True, "addresses of IPv6"),
+    ("wiki.corp", "shop.corp", False, False, True, "names of the operator's own network"),
+    ("localhost", "localhost", True, True, False, "a name of one label"),
 ]
 
 
-@pytest.mark.parametrize(("host", "other", "is_one", "why"), OWNERS, ids=[row[-1] for row in OWNERS])
-def test_whether_two_hosts_may_have_one_owner(host: str, other: str, is_one: bool, why: str) -> None:
-    assert may_be_one_owner(host, other) is may_be_one_owner(other, host) is is_one, why
-    assert (owner_of(host) == owner_of(other)) is is_one, "the key says the same"
+@pytest.mark.parametrize(("host", "other", "surely", "maybe", "apart", "why"), PAIRS, ids=[row[-1] for row in PAIRS])
+def test_who_owns_two_hosts(host: str, other: str, surely: bool, maybe: bool, apart: bool, why: str) -> None:
+    for one, two in ((host, other), (other, host)):
+        found = (surely_one_owner(one, two), may_be_one_owner(one, two), surely_independent(one, two))
+        assert found == (surely, maybe, apart), why
+    assert (owner_of(host) == owner_of(other)) is maybe, "the key says the same"
+    assert surely <= maybe <= (not apart), "what is sure may be, and who may be one owner is not independent"
 
 
-ASKS_FOR_NAMES = {"crawl/domains.py", "search/ranking/named_pages.py"}
-"""The modules that ask for a registrable domain as a name, and not as an owner: the second one reads its words."""
+HOSTS = st.lists(st.sampled_from(["www", "a", "b", "github", "io", "com", "co", "uk", "pages", "dev", "1"]), min_size=1)
 
 
-def test_nobody_takes_a_registrable_domain_for_an_owner() -> None:
-    assert set(_users_of("registrable_domain")) == ASKS_FOR_NAMES
-
-
-def _users_of(name: str) -> Iterator[str]:
-    root = Path(streams.__file__).parent
-    for path in root.rglob("*.py"):
-        if any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(path.read_bytes()))):
-            yield path.relative_to(root).as_posix()
+@given(HOSTS.map(".".join), HOSTS.map(".".join))
+def test_no_two_answers_contradict_each_other(host: str, other: str) -> None:
+    assert surely_one_owner(host, other) <= may_be_one_owner(host, other)
+    assert not (may_be_one_owner(host, other) and surely_independent(host, other))
 
 
 class Clock:

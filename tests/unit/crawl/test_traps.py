@@ -8,13 +8,15 @@ import pytest
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
+from streams.allowed_origins import NO_ORIGINS
+from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.traps import MAX_PATHS, MAX_QUERIES, Traps, is_far_month
 from streams.maintenance.frontier_hosts import view_host, why_left_out
 from streams.robot_name import ROBOT
 from streams.settings import CrawlSettings
-from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFrontier
 from streams.stores.protocols import FrontierUrl
+from tests.frontier_rows import put_urls, stored_url
 from tests.stages.frontier_world import SECOND, Site, World, discovered
 
 TODAY = int(datetime(2030, 6, 15, tzinfo=UTC).timestamp())
@@ -81,9 +83,10 @@ def link(url: str, **fields: Any) -> Any:
 
 def take(traps: Traps, event: PageDiscovered) -> str | None:
     """Let the frontier take a URL that it did not know, unless it is a trap."""
-    reason = traps.find(event, TODAY)
+    finder = finder_of(event, (), NO_ORIGINS)
+    reason = traps.find(event, TODAY, finder)
     if reason is None:
-        traps.count(event)
+        traps.count(event, finder)
     return reason
 
 
@@ -166,10 +169,10 @@ async def test_a_url_counts_once_however_often_it_is_announced() -> None:
     world = World({"victim.example": Site(links={}), "evil.example": evil}, settings, 1, 0.0)
     world.seed(f"{EVIL}/")
     await world.run(hours=0.4)
-    row = await world.frontier_store.host(bucket_of("victim.example"), "victim.example")
+    row = await world.frontier_store.host("victim.example")
     assert row
     (counted,) = row.state["traps"]["stranger_queries"].values()
-    urls = [await world.frontier_store.url(page_id(url)) for url in links]
+    urls = [await stored_url(world.frontier_store, url) for url in links]
     assert counted == len([url for url in urls if url]) < len(links)
 
 
@@ -212,7 +215,7 @@ async def test_who_asks_for_a_url_gets_the_reason(url: str, begin: str) -> None:
     assert bool(reason) == bool(begin)
     if url:
         host = url.split("/")[2]
-        await store.put_urls([FrontierUrl(page_id(url), url, host, "done", at=1)])
+        await put_urls(store, [FrontierUrl(page_id(url), url, host, "done", at=1)])
         assert not await why_left_out(store, MemoryBlobs(), ROBOT, url, TODAY * 1_000_000), (
             "the frontier has it: a person gave it"
         )
@@ -241,7 +244,7 @@ async def test_a_calendar_without_end_leaves_the_host_its_other_pages() -> None:
     assert view
     assert view.left_out == {"calendar": 1}
     url = next(f"https://a.example{path}" for path in months if is_far_month(path[1:], world.now // SECOND))
-    assert await world.frontier_store.url(page_id(url)) is None
+    assert await stored_url(world.frontier_store, url) is None
     assert (
         await why_left_out(world.frontier_store, MemoryBlobs(), ROBOT, url, world.now)
         == "trap: calendar: a month far from today"

@@ -8,10 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.dedup.fingerprinting import fingerprint, inverse_document_frequencies, text_shingles
-from streams.sketches import minhash
-from streams.sketches.features import jaccard, shingles, word_hashes
-from streams.sketches.minhash import BAND_MINIMA, BANDS, band_keys, sketch_similarity
-from streams.sketches.simhash import simhash
+from streams.sketches import (
+    BAND_MINIMA,
+    BANDS,
+    HASHES,
+    band_keys,
+    jaccard,
+    shingles,
+    simhash,
+    sketch_similarity,
+    word_hashes,
+)
 
 WORDS = st.lists(st.sampled_from([f"word{number}" for number in range(50)]), max_size=200)
 SIMHASH = st.integers(0, 2**64 - 1)
@@ -50,7 +57,7 @@ def test_fingerprints_never_change() -> None:
 def test_any_text_has_a_fingerprint(text: str) -> None:
     found = fingerprint(text)
     assert 0 <= found.simhash < 2**64
-    assert len(found.sketch) == minhash.HASHES
+    assert len(found.sketch) == HASHES
     assert len(set(found.bands)) == BANDS
     assert all(0 <= key < 2**63 for key in found.bands), "each is a bigint of Cassandra"
 
@@ -89,7 +96,7 @@ def test_equal_texts_share_all_bands(words: list[str]) -> None:
 
 @given(st.sets(st.integers(0, BANDS * BAND_MINIMA - 1)))
 def test_two_texts_share_the_bands_whose_minima_are_equal(other: set[int]) -> None:
-    one = np.arange(minhash.HASHES, dtype=np.uint64)
+    one = np.arange(HASHES, dtype=np.uint64)
     mixed = np.array([value + (place in other) for place, value in enumerate(one.tolist())], np.uint64)
     shared = set(band_keys(one)) & set(band_keys(mixed))
     whole = set(range(BANDS)) - {place // BAND_MINIMA for place in other}

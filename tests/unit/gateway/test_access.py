@@ -13,21 +13,22 @@ from streams.gateway.access.bucket import Allowance, Bucket, Spending, cost_of_s
 from streams.gateway.access.clients import (
     ID_BYTES,
     SECRET_BYTES,
-    Sight,
     address_of,
     fault_of,
     given_key,
     hash_person,
+    limit,
     make_key,
     person_of,
     read_key,
-    sight_of,
+    visible_to,
 )
 from streams.gateway.access.limiter import Limiter
 from streams.search.request import Parameters, parse
+from streams.seen.stores import shows
 from streams.stores.memory import MemoryNotes
 from streams.stores.opener import memory_stores
-from streams.stores.protocols import ApiKey, Site
+from streams.stores.protocols import ApiKey, Site, Visible
 
 NOW = 20_000 * 86_400.0
 
@@ -235,22 +236,22 @@ def test_a_private_site_is_hidden_from_wider_sites(
         "own": Site("own", "", tuple(own), is_private=is_private),
         "other": Site("other", "", tuple(private), is_private=True),
     }
-    sight = sight_of(sites["own"], sites)
-    assert sight.private == hidden
-    assert sight.limit(Parameters()).private == hidden
-    assert sight.shows(f"https://{own[0]}/")
-    assert not any(sight.shows(f"https://{host}/") for host in hidden)
+    visible = visible_to(sites["own"], sites)
+    assert (visible.only, visible.hidden) == (tuple(own), hidden)
+    assert shows(visible, f"https://{own[0]}/")
+    assert not any(shows(visible, f"https://{host}/") for host in hidden)
 
 
 def test_a_client_of_a_site_sees_its_pages_only() -> None:
-    sight = Sight(only=("docs.example",))
-    assert sight.shows("https://docs.example/a")
-    assert sight.shows("https://v2.docs.example/a")
-    assert not sight.shows("https://notdocs.example/a")
-    assert sight.limit(Parameters()).include == ("docs.example",)
-    assert sight.limit(Parameters(include=("v2.docs.example",))).include == ("v2.docs.example",)
+    visible = Visible((), (), only=("docs.example",))
+    assert shows(visible, "https://docs.example/a")
+    assert shows(visible, "https://v2.docs.example/a")
+    assert not shows(visible, "https://notdocs.example/a")
+    assert limit(Parameters(), visible).include == ("docs.example",)
+    assert limit(Parameters(include=("v2.docs.example",)), visible).include == ("v2.docs.example",)
     with pytest.raises(InvalidQuery, match=r"other\.example is not a domain of this site"):
-        sight.limit(Parameters(include=("docs.example", "other.example")))
-    others = Sight(private=("docs.example",))
-    assert not others.shows("https://docs.example/a")
-    assert parse("x", others.limit(Parameters(exclude=("a.example",)))).exclude == ("a.example", "docs.example")
+        limit(Parameters(include=("docs.example", "other.example")), visible)
+    others = Visible((), ("docs.example",))
+    assert not shows(others, "https://docs.example/a")
+    request = parse("x", limit(Parameters(exclude=("a.example",)), others), visible=others)
+    assert (request.exclude, request.visible.hidden) == (("a.example",), ("docs.example",))

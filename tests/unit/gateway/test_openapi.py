@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import client, gateway
@@ -22,6 +21,8 @@ def document() -> dict[str, Any]:
 
 
 def test_the_document_is_valid(document: dict[str, Any]) -> None:
+    from openapi_spec_validator import OpenAPIV31SpecValidator  # slow to import: not for each process of the tests
+
     assert document["openapi"].startswith("3.1")
     assert [str(error) for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
 

@@ -73,6 +73,19 @@ def test_links_lead_to_the_statement(text: str, link: str) -> None:
     assert show.fragment_href("https://a.example/", text) == link
 
 
+@pytest.mark.parametrize(
+    ("anchor", "start", "why"),
+    [
+        ("checkpoints", "https://a.example/#checkpoints", "the section of a manual on one page"),
+        ("überblick", "https://a.example/#%C3%BCberblick", "percent-encoded, as a browser does"),
+        ('"><b>', "https://a.example/#%22%3E%3Cb%3E", "a stranger's name can't end an attribute"),
+        ("os.path.join()", "https://a.example/#os.path.join()", "characters that a fragment may have"),
+    ],
+)
+def test_a_text_is_looked_for_behind_its_anchor(anchor: str, start: str, why: str) -> None:
+    assert show.fragment_href("https://a.example/#old", "a text", anchor=anchor) == f"{start}:~:text=a%20text", why
+
+
 def test_every_page_has_a_title() -> None:
     assert (
         show.title_of(StatementPayload.of_row({"title": " A\n title\u202e ", "url": "https://a.example/"})) == "A title"

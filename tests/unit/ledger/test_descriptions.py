@@ -58,8 +58,16 @@ LINES: list[tuple[Event, str]] = [
     (deduplicated("near", PAGE), "Elected as the representative of its duplicates"),
     (deduplicated("near", OTHER, distance=2), f"Duplicate of page {OTHER} (near: 2 bits apart)"),
     (CHUNKED, "Split into 42 statements"),
+    (
+        CHUNKED.model_copy(update={"left_out": 1_000}),
+        "Split into 42 statements; about 1,000 more are left out, since the page is too long",
+    ),
     (EMBEDDED, "Embedded: 42 vectors of 384 dimensions by sbert"),
     (INDEXED, "Indexed: 42 statements are searchable"),
+    (
+        INDEXED.model_copy(update={"statements": 12_000, "left_out": 18_000}),
+        "Indexed: 12,000 of about 30,000 statements are searchable: the page is too long for more",
+    ),
     (removed("blocked", detail="robots.txt: Disallow: /a"), "Blocked (robots.txt: Disallow: /a)"),
     (removed("duplicate", canonical_page_id=OTHER), f"Duplicate of page {OTHER}"),
     (removed("noindex"), "Refused by the page itself: noindex"),
@@ -114,6 +122,11 @@ STATUSES: list[tuple[PageStatus, str, str]] = [
         PageStatus(status="unknown", next_step="crawl"),
         "Unknown: Riffle has no event about this page",
         "Crawl it: riffle",
+    ),
+    (
+        PageStatus(status="indexed", statements=12_000, left_out=18_000),
+        "Indexed: 12,000 of about 30,000 statements are searchable: the page is too long for more",
+        "Nothing to do: searches find it",
     ),
     (
         PageStatus(status="indexed", statements=1),

@@ -13,7 +13,19 @@ from streams.stores.memory import MemoryFrontier, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.page_record import Deduplicated, Fetched, Indexed, Normalized, Removed, StoredPart
 from streams.stores.protocols import FrontierUrl
-from tests.unit.ledger.events import LINK, PAGE, SCHEDULED, TO_THE_INDEX, URL, fetched, history, removed, settled
+from tests.frontier_rows import put_urls
+from tests.unit.ledger.events import (
+    LINK,
+    PAGE,
+    SCHEDULED,
+    TO_THE_INDEX,
+    URL,
+    fetched,
+    history,
+    normalized,
+    removed,
+    settled,
+)
 
 ROW = FrontierUrl(
     PAGE, URL, "example.org", "queued", at=5, depth=2, why="link", referrer="https://example.org/", discovered_at=3
@@ -30,19 +42,19 @@ async def stores(row: FrontierUrl | None, *events: Any) -> Stores:
     for step in history(*events):
         await found.ledger.record(replace(step, at=step.at + 10))
     if row:
-        await found.frontier.put_urls([row])
+        await put_urls(found.frontier, [row])
     return found
 
 
 async def test_a_url_that_waits_shows_how_it_was_discovered() -> None:
-    (step,) = await history_of(await stores(ROW), PAGE)
+    (step,) = await history_of(await stores(ROW), PAGE, URL)
     assert (step.topic, step.at, step.source) == ("pages.discovered", 3, "/riffle/frontier")
     assert step.outcome == "Linked from https://example.org/, depth 2"
     assert status_of([step]).waits_for == "frontier"
 
 
 async def test_a_refusal_without_an_event_is_shown_with_its_reason() -> None:
-    steps = await history_of(await stores(replace(ROW, **DISALLOWED)), PAGE)
+    steps = await history_of(await stores(replace(ROW, **DISALLOWED)), PAGE, URL)
     assert [step.topic for step in steps] == ["pages.discovered", "pages.removed"]
     assert describe_status(status_of(steps)) == "Refused (robots.txt of example.org disallows it)"
 
@@ -78,6 +90,16 @@ async def test_a_removal_on_request_that_was_erased_from_the_ledger_is_shown() -
     steps = await history_of(found, PAGE)
     assert [step.topic for step in steps] == ["pages.removed", "pages.settled"]
     assert describe_status(status_of(steps)) == "Removed on request (by the owner)"
+
+
+async def test_a_removal_that_is_shown_twice_is_two_steps() -> None:
+    """The erasure took the removal out of the ledger, and a visit that it ended still waits for a stage."""
+    found = await stores(None, fetched(generation=6), normalized(generation=6))
+    await found.pages.put(PAGE, REQUEST, 4)
+    steps = await history_of(found, PAGE)
+    removals = [step for step in steps if step.topic == "pages.removed"]
+    assert [step.data["generation"] for step in removals] == [4, 6]
+    assert len({step.event_id for step in steps}) == len(steps), "each has an id of its own"
 
 
 async def test_a_removal_that_was_withdrawn_is_not_shown() -> None:
@@ -136,6 +158,16 @@ async def test_an_unchanged_page_is_settled_and_not_compared_again() -> None:
     assert steps[-1].topic == "pages.settled"
     status = status_of(steps)
     assert (status.status, status.waits_for) == ("indexed", None)
+
+
+async def test_a_page_that_is_unchanged_is_settled_once() -> None:
+    """The ledger has the settlement with the generation of the fetch, the record that of a later decision."""
+    found = await stores(None, *TO_THE_INDEX, fetched(generation=30), normalized(30), settled("unchanged", 30))
+    parts = RECORD["fetched"], RECORD["normalized"]
+    for part in (*parts, Deduplicated.of_row({**UNCHANGED.row(), "generation": 35, "at": 15})):
+        await found.pages.put(PAGE, part, 30)
+    topics = [step.topic for step in await history_of(found, PAGE)]
+    assert topics.count("pages.settled") == 1
 
 
 async def test_after_a_removal_on_request_the_record_tells_of_no_fetch() -> None:

@@ -61,19 +61,26 @@ def test_pages_of_a_domain_share_a_few_places(number: int, other: int) -> None:
 
 
 def test_domains_that_vouch_for_a_link_come_first() -> None:
-    urls = ["https://a.github.io/", "https://b.github.io/", "https://b.github.io/2", "https://x.farm.example/"]
+    urls = ["https://a.moon.example/", "https://b.lake.example/", "https://b.lake.example/2", "https://x.farm.example/"]
     links = [
         PageLink("sea.example", page_id(TARGET), n, url, "Tides " * (n % 2 + 1), n == 0) for n, url in enumerate(urls)
     ]
     domains = group_by_domain(links)
-    assert [one.domain for one in domains] == ["b.github.io", "farm.example", "a.github.io"]
+    assert [one.domain for one in domains] == ["lake.example", "farm.example", "moon.example"]
 
 
-async def test_subdomains_of_one_owner_give_no_more_rank_than_one_host() -> None:
+PLATFORMS = ["github.io", "pages.dev", "wordpress.com", "substack.com", "blogspot.com", "s3.amazonaws.com", "free.fr"]
+
+
+@pytest.mark.parametrize(
+    "name", ["farm.example", "farm.co.uk", "xn--e1afmkfd.xn--p1ai", "a.b.farm.example", *PLATFORMS]
+)
+async def test_names_below_one_name_give_no_more_rank_than_one_host(name: str) -> None:
+    """One owner makes any number of them, or gets them free of a platform."""
     farm, honest = MemoryHostLinks(), MemoryHostLinks()
-    for number in range(500):
-        await farm.add("target.example", f"h{number}.farm.example", f"https://h{number}.farm.example/", at=1)
-    await honest.add("target.example", "farm.example", "https://farm.example/", at=1)
+    for number in range(100):
+        await farm.add("target.example", f"h{number}.{name}", f"https://h{number}.{name}/", at=1)
+    await honest.add("target.example", name, f"https://{name}/", at=1)
     for store in (farm, honest):
         await rank_hosts(store, anew=True, progress=lambda step, hosts: None)
     ranks = [(await store.ranks(["target.example"]))["target.example"].rank for store in (farm, honest)]

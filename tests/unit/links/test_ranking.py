@@ -53,5 +53,45 @@ async def test_both_ways_agree_over_more_hosts_than_one_request_reads() -> None:
     assert await ranks_of(one, *hosts) == pytest.approx(await ranks_of(other, *hosts), rel=0.002)
 
 
+# Who links to whom -> the ranks of hosts below domains.
+BELOW = {
+    "a blog has no part in the rank of its platform": (
+        [("a.example", "famous.substack.com"), ("b.example", "famous.substack.com"), ("c.example", "substack.com")],
+        {"famous.substack.com": 1 + 2 * 0.85, "evil.substack.com": None, "substack.com": 1 + 3 * 0.85},
+    ),
+    "nor has one of a platform that the list names": (
+        [("a.example", "famous.github.io"), ("x.example", "evil.github.io")],
+        {"famous.github.io": 1.85, "evil.github.io": 1.85},
+    ),
+    "blogs give each other nothing": (
+        [("a.substack.com", "evil.substack.com"), ("b.substack.com", "evil.substack.com")],
+        {"evil.substack.com": None},
+    ),
+    "nor do blogs of a platform that the list names": (
+        [("a.github.io", "evil.github.io"), ("a.example", "evil.github.io"), ("x.example", "github.io")],
+        {"evil.github.io": 1.85},
+    ),
+    "with and without www": (
+        [("a.example", "www.docs.site.example"), ("b.example", "docs.site.example"), ("b.example", "www.site.example")],
+        {"docs.site.example": 1 + 2 * 0.85, "www.docs.site.example": 1 + 2 * 0.85, "www.site.example": 1 + 2 * 0.85},
+    ),
+    "a suffix with two labels": ([("a.example", "www.bbc.co.uk"), ("b.example", "bbc.co.uk")], {"bbc.co.uk": 2.7}),
+    "a name in another script": ([("a.example", "b.xn--e1afmkfd.xn--p1ai")], {"b.xn--e1afmkfd.xn--p1ai": 1.85}),
+}
+
+
+@pytest.mark.parametrize(("pairs", "expected"), BELOW.values(), ids=BELOW)
+async def test_a_name_below_a_domain_has_a_rank_by_the_links_to_itself(
+    pairs: list[tuple[str, str]], expected: dict[str, float | None]
+) -> None:
+    links = await linked(MemoryHostLinks(), *pairs)
+    await rank(links)
+    found = await ranks_of(links, *expected)
+    assert {host: found.get(host) for host in expected} == {
+        host: None if value is None else pytest.approx(value, abs=1e-5) for host, value in expected.items()
+    }
+    assert (await rank(links)).written == 0, "a second run changes nothing"
+
+
 async def test_no_links_are_no_ranks() -> None:
     assert await rank(MemoryHostLinks()) == Ranked(0, 0, 0, ())

@@ -56,6 +56,7 @@ def test_a_part_of_it_has_the_first_pages_and_the_answers(tmp_path: Path, max_pa
     assert len(list(web.rglob("*.html"))) == len(bundled()), "all of it replaces a part"
 
 
+@pytest.mark.night
 def test_the_same_pages_give_the_same_bytes(web: Path, tmp_path: Path) -> None:
     assert build(web, tmp_path / "again.tar.zst") == len(bundled())
     assert (tmp_path / "again.tar.zst").read_bytes() == demo.ARCHIVE.read_bytes(), "run benchmarks.documents.demo_web"

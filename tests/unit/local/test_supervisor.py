@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from streams.errors import StartError
 from streams.local.child_process import Child, Launch, stop
+from streams.local.home import read_state
 from streams.local.ports import free_ports
 from streams.local.riffle_processes import RiffleProcess
 from streams.local.servers.server import BUSY_WEIGHT, Answer, spawn
@@ -24,6 +25,7 @@ from streams.local.servers.triton import Triton
 from streams.local.supervision.health_checks import HealthChecks, ask
 from streams.local.supervision.watched import (
     BACKOFF_SECONDS,
+    CLOSED_SECONDS,
     QUIET_SECONDS,
     REFUSALS,
     SERVER_SPIN_CPU_SECONDS,
@@ -34,7 +36,7 @@ from streams.local.supervision.watched import (
     Watched,
 )
 from streams.local.supervisor import Supervisor
-from streams.settings import Settings
+from streams.settings import Settings, stack_file
 
 SLEEP = "import time; time.sleep(60)"
 SERVER: Any = SimpleNamespace(ready_timeout_seconds=180.0, name="worker-fetch", title="Worker fetch")
@@ -57,12 +59,13 @@ def first_restart(
 HOUR = int(3600 / EVERY_SECONDS)
 STILL = int(QUIET_SECONDS / EVERY_SECONDS)
 SPUN = int(SPIN_CPU_SECONDS / EVERY_SECONDS)
+CLOSED = int(CLOSED_SECONDS / EVERY_SECONDS)
 
 
 def test_the_patience_with_a_process_is_half_an_hour_on_a_busy_machine() -> None:
     """The times that docs/concepts/reliability.md promises."""
     assert (REFUSALS, SPIN_CPU_SECONDS, SERVER_SPIN_CPU_SECONDS) == (3, 300.0, 1_800.0)
-    assert (QUIET_SECONDS, QUIET_SECONDS / BUSY_WEIGHT) == (180.0, 1_800.0)
+    assert (QUIET_SECONDS, QUIET_SECONDS / BUSY_WEIGHT, CLOSED_SECONDS) == (180.0, 1_800.0, 60.0)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +82,9 @@ def test_the_patience_with_a_process_is_half_an_hour_on_a_busy_machine() -> None
         pytest.param(["unhealthy"] * REFUSALS, 0.3, BUSY, REFUSALS - 1, id="it says so several times"),
         pytest.param(["unhealthy", "unhealthy", "healthy"] * HOUR, 0.3, BUSY, None, id="it recovers"),
         pytest.param(["healthy", "broken"], 0.3, BUSY, 1, id="it can't go on"),
+        pytest.param(["healthy", *["closed"] * HOUR], 0.3, BUSY, CLOSED, id="its threads go on after its end"),
+        pytest.param(["healthy", *["closed"] * (CLOSED - 1)], 0.3, BUSY, None, id="it is ending"),
+        pytest.param(["closed", "closed", "silent"] * 9, 0.3, BUSY, None, id="its port is there again"),
     ],
 )
 def test_a_process_that_hangs_is_restarted_and_a_slow_one_never(
@@ -107,8 +113,10 @@ def test_a_start_is_not_silence_and_a_start_that_hangs_ends() -> None:
     at = first_restart(patience, ["silent"] * HOUR, cpu_share=0.0, idle_share=IDLE)
     assert at is not None
     assert (at + 2) * EVERY_SECONDS >= 180.0 + QUIET_SECONDS
-    patience.restarted(now=0.0)
-    assert first_restart(patience, ["silent"] * HOUR, cpu_share=1.0, idle_share=BUSY) is None, "it computes"
+    none_yet: list[Answer] = ["silent", "closed"]
+    for answer in none_yet:
+        patience.restarted(now=0.0)
+        assert first_restart(patience, [answer] * HOUR, cpu_share=1.0, idle_share=BUSY) is None, "it computes"
 
 
 def test_a_pause_of_the_whole_machine_is_no_silence() -> None:
@@ -220,6 +228,7 @@ HTTPServer(("127.0.0.1", {port}), Handler).serve_forever()
         (503, None, "unhealthy"),
         (500, None, "healthy"),  # it answers
         (200, signal.SIGSTOP, "silent"),
+        (200, signal.SIGKILL, "closed"),
     ],
 )
 def test_a_process_is_asked_without_waiting_for_its_answer(
@@ -230,24 +239,61 @@ def test_a_process_is_asked_without_waiting_for_its_answer(
     (port,) = free_ports(1)
     server = RiffleProcess("worker-x", "Worker x", port, (), tmp_path)
     child = Child("x", Launch([sys.executable, "-c", HEALTH.format(status=status, port=port)]), tmp_path / "x.log")
-    seen: list[Answer] = []
     watched = Watched(server, child, 0.0)
     watched.patience = Patience(180.0)
-
-    def note(_: Patience, answer: Answer, **__: float) -> str:
-        seen.append(answer)
-        return ""
-
-    monkeypatch.setattr(Patience, "check", note)
+    seen = noted_answers(monkeypatch)
     try:
         with HealthChecks() as checks:
-            until(lambda: look(checks, watched) and seen[-1:] not in ([], ["silent"]))  # it listens
+            until(lambda: look(checks, watched) and seen[-1:] not in ([], ["silent"], ["closed"]))  # it listens
             if how:
                 os.kill(child.pid, how)
             seen.clear()
             until(lambda: look(checks, watched) and expected in seen)
     finally:
         stop([child], grace_seconds=0)
+
+
+STARTING = """
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        waits = self.path == "/readyz" and not Path({mark!r}).exists()
+        self.send_response(503 if waits else 200); self.end_headers()
+HTTPServer(("127.0.0.1", {port}), Handler).serve_forever()
+"""
+
+
+def test_a_restarted_worker_is_nice_once_it_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers healthy from the begin of its start on. If it were nice then, the start would take minutes."""
+    monkeypatch.setattr("streams.local.supervision.health_checks.CHECK_SECONDS", 0.0)
+    (port,), mark, nicer = free_ports(1), tmp_path / "started", os.nice(0) + 1
+    server = RiffleProcess("worker-x", "Worker x", port, (), tmp_path)
+    code = STARTING.format(mark=str(mark), port=port)
+    child = Child("x", Launch([sys.executable, "-c", code], nice=nicer), tmp_path / "x.log")
+    watched, seen = Watched(server, child, 0.0), noted_answers(monkeypatch)
+    try:
+        with HealthChecks() as checks:
+            until(lambda: look(checks, watched) and seen.count("healthy") > 1)
+            assert os.getpriority(os.PRIO_PROCESS, child.pid) == os.nice(0)
+            mark.touch()
+            until(lambda: look(checks, watched) and os.getpriority(os.PRIO_PROCESS, child.pid) == nicer)
+            assert not child.will_be_nice
+    finally:
+        stop([child], grace_seconds=0)
+
+
+def noted_answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
+    """Return a list to which each judged answer is added. None of them leads to a restart."""
+    seen: list[Answer] = []
+
+    def note(_: Patience, answer: Answer, **__: float) -> str:
+        seen.append(answer)
+        return ""
+
+    monkeypatch.setattr(Patience, "check", note)
+    return seen
 
 
 def look(checks: HealthChecks, watched: Watched) -> bool:
@@ -305,6 +351,8 @@ def test_servers_and_gateway_are_watched_as_workers_are(monkeypatch: pytest.Monk
         stop_asked=stop_asked,
         watched=watched,
         _commands=list,
+        _is_unwritten=False,
+        _try=lambda step: step(),
         _pause_or_resume=lambda: None,
         _check=lambda *_: None,
         _run_scheduled=lambda _: None,
@@ -314,6 +362,30 @@ def test_servers_and_gateway_are_watched_as_workers_are(monkeypatch: pytest.Monk
     monkeypatch.setattr("streams.local.supervisor.LOOK_SECONDS", 0.0)
     Supervisor.watch(quiet)
     assert looked == names
+
+
+def test_a_state_that_cannot_be_written_ends_nothing_once_the_stack_runs(tmp_path: Path) -> None:
+    """As on a full disk. Here a folder has the name of the draft."""
+    supervisor = Supervisor(Settings(home=tmp_path), lambda *_: None)
+    draft = stack_file(tmp_path).with_suffix(f".{os.getpid()}.tmp")
+    draft.mkdir(parents=True)
+    with pytest.raises(OSError, match="directory"):
+        supervisor._note()
+    supervisor._note(state="ready")
+    supervisor._note(state="stopping")
+    draft.rmdir()
+    supervisor._note()
+    written = read_state(tmp_path)
+    assert written is not None
+    assert written.state == "stopping"
+
+
+def test_what_the_machine_refuses_in_housekeeping_is_reported_once(tmp_path: Path) -> None:
+    reports: list[str] = []
+    supervisor = Supervisor(Settings(home=tmp_path), lambda _, details: reports.append(details["text"]))
+    for _ in range(3):
+        supervisor._try(lambda: (tmp_path / "no folder" / "file").touch())
+    assert len(reports) == 1
 
 
 def test_a_step_is_named_from_its_begin_to_its_end(tmp_path: Path) -> None:

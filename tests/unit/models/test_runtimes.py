@@ -7,7 +7,7 @@ import pytest
 
 from streams.models.inference import runtimes
 from streams.models.inference.runtimes import ONNXRUNTIME, open_model, session_options
-from tests.onnx_bytes import FLOAT, attribute, field, node, number, tensor, text, value
+from triton_models.onnx_bytes import FLOAT, attribute, field, node, number, tensor, text, value
 
 INPUTS = 64
 

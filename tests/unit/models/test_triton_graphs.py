@@ -20,7 +20,7 @@ from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import deserialize_bytes_tensor
 
 from streams.errors import StoreUnavailable, UsageError, is_outage
-from streams.models import triton_connection
+from streams.models import triton, triton_connection
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.link_columns import NAMES
@@ -208,11 +208,29 @@ async def connection(settings: TritonSettings) -> AsyncIterator[TritonConnection
 async def test_vectors_are_those_of_the_same_file_in_this_process(
     connection: TritonConnection, settings: TritonSettings, parameters: dict[str, str]
 ) -> None:
-    found = await TritonEmbedder(connection, settings).embed(TEXTS)
+    found = await TritonEmbedder(connection, settings).embed(TEXTS, "passage")
     expected = SentenceEncoder(parameters, LOCAL / "sbert" / "1").embed(TEXTS)
     # The network's activations are quantized for all texts of a batch together, which changes the vectors a little.
     assert (found * expected).sum(axis=1).min() > 0.97
     assert np.median((found * expected).sum(axis=1)) > 0.99
+
+
+async def test_clients_write_the_words_of_the_model_before_each_text(
+    connection: TritonConnection, settings: TritonSettings, server: Server
+) -> None:
+    plain, whole = TritonEmbedder(connection, settings), server.configs["sbert"]
+    long, title = f"Title\n{'heading ' * 400}\nThe log.", "Title\nThe log."
+    words = {"query_prefix": {"string_value": "where is "}, "passage_prefix": {"string_value": "this is "}}
+    server.configs["sbert"] = {**whole, "parameters": {**whole["parameters"], **words}}
+    embedder = TritonEmbedder(connection, settings)
+    try:
+        query = await embedder.embed(["The log."], "query")
+        passage, shortened = await embedder.embed(["The log."], "passage"), await embedder.embed([long], "passage")
+    finally:
+        server.configs["sbert"] = whole
+    assert (query == await plain.embed(["where is The log."], "passage")).all()
+    assert (passage == await plain.embed(["this is The log."], "query")).all()
+    assert (shortened == await plain.embed([f"this is {title}"], "passage")).all()
 
 
 async def test_links_are_those_of_the_same_file_in_this_process(connection: TritonConnection) -> None:
@@ -252,7 +270,7 @@ async def test_an_answer_of_another_request_is_an_outage(
 ) -> None:
     server.spoil = spoil
     with pytest.raises(ForeignAnswer) as of_vectors:
-        await TritonEmbedder(connection, settings).embed(TEXTS[:3])
+        await TritonEmbedder(connection, settings).embed(TEXTS[:3], "passage")
     with pytest.raises(ForeignAnswer) as of_links:
         await TritonChains(connection).links(PAGE[:12])
     assert is_outage(of_vectors.value), "the stage waits, and the event is not at fault"
@@ -263,7 +281,7 @@ async def test_a_foreign_answer_is_asked_for_again(
     connection: TritonConnection, settings: TritonSettings, server: Server
 ) -> None:
     embedder = TritonEmbedder(connection, settings)
-    right = await embedder.embed(TEXTS[:3])
+    right = await embedder.embed(TEXTS[:3], "passage")
     spoiled: list[bool] = []
 
     def once(outputs: Feeds) -> Feeds:
@@ -271,7 +289,7 @@ async def test_a_foreign_answer_is_asked_for_again(
         return shifted(outputs) if spoiled[-1] else outputs
 
     server.spoil = once
-    assert (await embedder.embed(TEXTS[:3]) == right).all()
+    assert (await embedder.embed(TEXTS[:3], "passage") == right).all()
     assert spoiled == [True, False]
 
 
@@ -280,7 +298,7 @@ async def test_rows_of_two_requests_that_were_exchanged_are_noticed(
 ) -> None:
     server.spoil = reversed_rows
     with pytest.raises(ForeignAnswer, match="2 of 2 rows were read from other tokens"):
-        await TritonEmbedder(connection, settings).embed(["A dog barked.", "A cat slept on it."])
+        await TritonEmbedder(connection, settings).embed(["A dog barked.", "A cat slept on it."], "passage")
 
 
 @pytest.mark.usefixtures("cross_encoder")
@@ -307,10 +325,10 @@ async def test_a_model_without_its_tokenizer_is_an_outage_until_it_has_one(
     embedder = TritonEmbedder(connection, settings)
     try:
         with pytest.raises(StoreUnavailable, match="no tokenizer in its configuration"):
-            await embedder.embed(TEXTS[:1])
+            await embedder.embed(TEXTS[:1], "passage")
     finally:
         server.configs["sbert"] = whole
-    assert len(await embedder.embed(TEXTS[:1])) == 1
+    assert len(await embedder.embed(TEXTS[:1], "passage")) == 1
 
 
 async def test_a_client_of_a_model_of_texts_reads_the_configuration_again_once_the_model_is_a_graph(
@@ -323,7 +341,7 @@ async def test_a_client_of_a_model_of_texts_reads_the_configuration_again_once_t
     await embedder.info()
     await chains._interface.find_graph()
     server.configs |= {"sbert": graph, CHAIN_MODEL: chain}
-    for call in (lambda: embedder.embed(TEXTS[:2]), lambda: chains.links(PAGE[:6])):
+    for call in (lambda: embedder.embed(TEXTS[:2], "passage"), lambda: chains.links(PAGE[:6])):
         with pytest.raises(StoreUnavailable, match="of another release"):
             await call()
         assert len(await call()) in (2, 6)
@@ -419,3 +437,17 @@ def test_the_output_is_added_once_and_changes_no_other_output() -> None:
         *outputs, read = present.run(None, feeds)
         assert read.tolist() == read_checksums(ids[None], np.ones_like(ids)[None])[0].tolist()
         assert all(map(np.array_equal, outputs, former.run(None, feeds)))
+
+
+async def test_another_model_under_the_same_name_is_noticed(
+    connection: TritonConnection, settings: TritonSettings, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triton, "READ_AGAIN_SECONDS", 0.0)
+    embedder, whole = TritonEmbedder(connection, settings), server.configs["sbert"]
+    before = await embedder.info()
+    other = {"model_version": {"string_value": "another"}}
+    server.configs["sbert"] = {**whole, "parameters": {**whole["parameters"], **other}}
+    try:
+        assert (await embedder.info()).model == (before.name, "another")
+    finally:
+        server.configs["sbert"] = whole

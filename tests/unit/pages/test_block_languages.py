@@ -18,7 +18,7 @@ ENGLISH = (
 )
 GERMAN = "Das Haus steht am Ende der Straße, und niemand wohnt dort, seit der alte Mann mit seiner Frau weggezogen ist."
 PAGE = f"""<html lang=en><title>Houses</title><main><p>{ENGLISH * 8}</p><p>{GERMAN}</p><p lang=gsw>{GERMAN}</p>
-<p lang=en>{GERMAN}</p><blockquote>{GERMAN}</blockquote><pre>{GERMAN}</pre><p>Где ты сейчас?</p><p>{ENGLISH}</p></main>"""
+<p lang=en>{GERMAN}</p><blockquote>{GERMAN}</blockquote><pre><code>{GERMAN}</code></pre><p>Где ты сейчас?</p><p>{ENGLISH}</p></main>"""
 
 
 def test_blocks_in_another_language_say_so_and_what_the_page_declares_is_left() -> None:

@@ -103,6 +103,32 @@ def test_cells_stay_in_their_columns(why: str, rows: str, expected: list[str]) -
     assert found == expected, why
 
 
+def of_role(*parts: str) -> str:
+    """Return divs, each with the role before its colon, and a closing tag for each empty part."""
+    return "".join(
+        f"<div role={role}>{text}" if role else "</div>" for role, _, text in (p.partition(":") for p in parts)
+    )
+
+
+ROLES = [
+    ("a table by its roles", of_role("table", "row", "columnheader:Port", "", "cell:6 m"), ["th Port", "td 6 m"]),
+    ("with groups of rows", of_role("table", "rowgroup", "row", "rowheader:Port", "", "cell:6 m"),
+     ["th Port", "td 6 m"]),
+    ("rows of a grid may be menus or days", of_role("grid", "row", "columnheader:Mon", "", "cell:1"), []),
+    ("a cell without a table", of_role("row", "cell:6 m"), []),
+    ("a table with the roles that it has anyway", "<table role=table><tr role=row><th role=rowheader>a<td role=cell>b",
+     ["th a", "td b"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "markup", "expected"), ROLES, ids=[case[0] for case in ROLES])
+def test_roles_make_a_table(why: str, markup: str, expected: list[str]) -> None:
+    page = page_of(markup)
+    containers, blocks = build(page, list(range(len(page.segments))))
+    cells = [f"{containers[block.parent].tag} {block.text}" for block in blocks if block.parent >= 0]
+    assert cells == expected, why
+
+
 def test_a_table_of_hanging_cells_stays_small() -> None:
     wide = "<td rowspan=65534>x" * 300
     page = page_of(f"<table><tr>{wide}{'<tr><td>y' * 5_000}</table>")

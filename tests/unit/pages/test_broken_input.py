@@ -1,11 +1,14 @@
 """Broken pages: each is a document or a recorded refusal."""
 
+from dataclasses import replace
+
 import pytest
 
 from streams.errors import Refused
 from streams.pages.document.codec import decode_document, encode_document
 from streams.pages.normalize import normalize
-from streams.pages.sandbox.pool import ParsePool
+from streams.pages.sandbox.pool import LIMITS, ParsePool
+from tests.sizes import FULL
 
 URL = "https://site.example/"
 
@@ -22,6 +25,13 @@ URL = "https://site.example/"
         (b"<p title='a>b' a=\"<p>\">text", "text", "signs in attributes"),
         (b"<p>a<!-- <p>b", "a", "a comment without end"),
         (b"<p>a<script>document.write('<p>b</p>')", "a", "a script without end"),
+        (b"<noscript><iframe src=x /></noscript><p>a", "a", "an iframe without end in a noscript"),
+        (b"<NoScript><p>b</p><STYLE>p {}</NoScript><p>a", "b\na", "a style without end there, in capitals"),
+        (b"<noscript><iframe></iframe><p>b</noscript><p>a", "b\na", "an iframe with its end there"),
+        (b"<noscript><iframe><style></iframe><p>b</noscript><p>a", "b\na", "a tag in a raw text"),
+        (b"<noscript><iframe></noscripted><p>b</noscript><p>a", "a", "a tag that only begins like a noscript's"),
+        (b"<script>a='<noscript>'</script><script>b='</noscript>c'</script><p>a", "a", "a noscript in scripts' texts"),
+        (b"<noscript><iframe><p>a", "", "an iframe without end in a noscript without end"),
         (b"<plaintext><p>a", "<p>a", "plaintext"),
         (b"<p>a\x01\x02\x1fb\x7f", "a b", "control characters"),
         (b"<html><frameset><frame src=x></frameset></html>", "", "frames"),
@@ -63,10 +73,12 @@ def test_large_pages_are_read_whole() -> None:
     assert len(normalize(b"<table>" + rows + b"</table>", url=URL).document.blocks) == 16_000
 
 
-async def test_a_page_over_the_limits_is_refused_and_the_next_page_is_read() -> None:
+async def test_a_page_over_the_limits_is_refused_and_the_next_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = 1 if FULL else 3  # by day a third of the memory, and of the page
+    monkeypatch.setattr("streams.pages.sandbox.pool.LIMITS", replace(LIMITS, memory_bytes=LIMITS.memory_bytes // part))
     rules = set()
     async with ParsePool(1) as pool:
-        for page in (b"<p>x</p>" * 1_500_000, b"<div>" * 100_000):
+        for page in (b"<p>x</p>" * (1_500_000 // part), b"<div>" * 100_000):
             with pytest.raises(Refused) as refused:
                 await pool.parse(page, url=URL, headers={})
             rules.add(refused.value.rule)

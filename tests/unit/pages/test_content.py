@@ -118,10 +118,25 @@ def test_doubtful_segments_at_the_ends_of_a_text(why: str, percent: str, expecte
     assert kept.tolist() == [int(number) for number in expected.split()], why
 
 
-def test_a_doubtful_title_before_the_text_is_kept() -> None:
-    scores = np.array([0.55, 0.55, 0.99, 0.99], np.float32)
-    page = judged(np.array([10, 10, 100, 100], np.float32), "<h1>title</h1><p>menu<p>text<p>text")
-    assert drop_doubtful_ends(scores, page, np.arange(4)).tolist() == [0, 2, 3]
+@pytest.mark.parametrize(
+    ("why", "html", "expected"),
+    [
+        ("a title before the text is kept", "<h1>title</h1><p>menu<p>share<p>text<p>text", "0 3 4"),
+        ("so is a section below it", "<h1>title</h1><h2>name</h2><p>name - does that<p>text<p>text", "0 1 2 3 4"),
+        ("a section before it is a menu's", "<h2>menu</h2><h1>title</h1><p>share<p>text<p>text", "1 3 4"),
+        ("and one without a title, too", "<h2>menu</h2><h2>menu</h2><p>menu<p>text<p>text", "3 4"),
+        (
+            "what stands between title and section is none",
+            "<h1>title</h1><p>share<h2>name</h2><p>text<p>text",
+            "0 2 3 4",
+        ),
+    ],
+)
+def test_doubtful_beginnings_of_a_text(why: str, html: str, expected: str) -> None:
+    scores = np.array([0.55, 0.55, 0.55, 0.99, 0.99], np.float32)
+    page = judged(np.array([10, 10, 10, 100, 100], np.float32), html)
+    kept = drop_doubtful_ends(scores, page, np.arange(5)).tolist()
+    assert kept == [int(number) for number in expected.split()], why
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(1, 90), st.booleans()), max_size=30))
@@ -143,7 +158,7 @@ def test_the_cutoff_has_bounds(rows: list[tuple[float, int]]) -> None:
 
 def test_doubtful_code_is_kept_and_doubtful_text_is_not() -> None:
     page = judged(np.array([10, 10, 10], np.float32), "<p>a<pre>b</pre><pre>c</pre>")
-    assert add_code(np.array([0.3, 0.3, 0.1], np.float32), page, np.array([], np.int64)).tolist() == [1]
+    assert add_code(np.array([0.1, 0.1, 0.01], np.float32), page, np.array([], np.int64)).tolist() == [1]
 
 
 PROSE = "word " * 45

@@ -149,3 +149,27 @@ def test_every_language_has_twelve_months_and_no_name_has_two_numbers(language: 
     months = MONTH_NAMES[language].split()
     assert len(months) == 12
     assert all(MONTHS[fold_name(name)] == number for number, same in enumerate(months, 1) for name in same.split("|"))
+
+
+LABELS = [
+    (
+        "of an article of a journal",
+        "<p>Received: 3 March 2020<p>Accepted: 7 May 2020<p>Published: 5 April 2024",
+        "2024-04-05",
+    ),
+    ("of a festival", "<p>Starts: 12 May 2019<p>Posted on 5 April 2018", "2018-04-05"),
+    ("a label that is not known may be the page's", "<p>Julkaistu: 5.4.2024", "2024-04-05"),
+    ("a date without a label behind it says no more", "<p>Datum: 5 April 2024<p>12 May 2019", "2024-04-05"),
+    ("since when an author is a member", "<p>Ada Autor<p>Joined May 12, 2019<p>5 April 2024", "2024-04-05"),
+    ("of a member alone", "<p>Member since May 12, 2019", None),
+    ("in an element of its own", "<p>Mitglied seit <time datetime=2019-05-12>gestern</time>", None),
+    ("behind a label in a block of its own", "<dl><dt>Membre depuis<dd>12/05/2019</dl>", None),
+    ("behind the page's date", "<p>5 April 2024, Ada Autor, joined 12 May 2019", "2024-04-05"),
+    ("a byline comes first", "<p>Ada Autor, 5 April 2024<p>Published: 7 May 2020", "2024-04-05"),
+]
+
+
+@pytest.mark.parametrize(("why", "lines", "date"), LABELS)
+def test_a_date_that_is_named_as_the_pages_is_better_than_another_label(why: str, lines: str, date: str | None) -> None:
+    page = f"<html lang=en-GB><h1>Tides</h1>{lines}<p>Some text of the page that goes on for a while."
+    assert normalize(page, url="https://a.example/").document.facts.get("published") == date, why

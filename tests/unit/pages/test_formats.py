@@ -143,7 +143,12 @@ def test_numbered_headings_of_plain_text_are_none_in_a_table_of_contents_or_a_li
     joined = "The tide rises twice a day on most of the coasts of this inter-national sea."
     page = outline(read(body.encode(), "text/plain"))
     assert [text for tag, text in page if tag[0] == "h"] == ["1. Tides", "1.1. Spring tides"]
-    assert [text for tag, text in page if tag == "p" and " " in text] == [joined, "Come back", joined]
+    assert [text for tag, text in page if tag == "p" and " " in text] == [
+        "1.1. Spring tides\n1.2. Neap tides",
+        joined,
+        "Come back",
+        joined,
+    ]
 
 
 @pytest.mark.parametrize(

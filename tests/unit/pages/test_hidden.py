@@ -64,6 +64,15 @@ def text_of(between: str, head: str = "", paragraphs: list[str] = PARAGRAPHS) ->
         "<table bgcolor=FFFFFF><tr><td><font color=white>{}</font></table>",
         "<p style='font-family:\"a;b\";display:none'>{}</p>",
         "<p style='background:url(a;b.png);display:none'>{}</p>",
+        # What a control opens over the page is none of its text
+        "<dialog><p>{}</p></dialog>",
+        "<div popover><p>{}</p></div>",
+        "<button aria-haspopup=menu aria-controls=m>Menu</button><p>Ships.</p><div id=m hidden>{}</div>",
+        "<button aria-haspopup=dialog aria-controls=m>Menu</button><div id=m role=dialog hidden>{}</div>",
+        "<button aria-controls=m>Menu</button><div id=m role=menu hidden>{}</div>",
+        "<button data-bs-toggle=modal data-bs-target='#m'>More</button><p>Ships.</p><div id=m hidden>{}</div>",
+        "<a href='#m'>More</a><div id=m aria-modal=true style='display:none'>{}</div>",
+        "<template><p>{}</p></template>",
     ],
 )
 def test_hidden_by_attribute_or_style(between: str) -> None:
@@ -123,6 +132,10 @@ def test_hidden_by_a_rule_of_the_page(sheet: str, element: str) -> None:
         ("", "<p hidden=until-found>{}</p>"),
         ("", "<details><summary>More</summary><p>{}</p></details>"),
         ("", "<div role=tabpanel hidden><p>{}</p></div>"),
+        ("", "<h3><button aria-expanded=false aria-controls=m>More</button></h3><b>Or</b><p id=m hidden>{}</p>"),
+        ("", "<input type=checkbox id=c><label for=c>More</label><div style='display:none'>{}</div>"),
+        ("", "<dl><dt>More</dt><dd style='display:none'>{}</dd></dl>"),
+        ("", "<dl><dt>More</dt><dd><div style='display:none'><p>{}</p></div></dd></dl>"),
         ("", "<div class=tab-pane style='display:none'><p>{}</p></div>"),
         ("", "<button aria-expanded=false>More</button><div style='display:none'><p>{}</p></div>"),
         ("", "<a href='#more'>More</a> <b>of it</b><div id=more hidden><p>{}</p></div>"),
@@ -262,6 +275,17 @@ def test_the_last_declaration_wins_unless_one_is_important() -> None:
 
 
 def test_rules_of_other_names_hide_nothing() -> None:
-    rules = HidingRules(tuple(read_rules([".a{display:none} #b{color:red}"])))
+    rules = HidingRules(tuple(read_rules([".a{display:none} #b{color:red}"])), frozenset({".a", ".b", "#a", "#b"}))
     assert rules.how_hidden("p", frozenset({".a"})) == "display"
     assert rules.how_hidden("p", frozenset({".b", "#a", "#b"})) == ""
+
+
+def test_of_several_ways_of_rules_the_first_counts_that_its_own_style_leaves() -> None:
+    """Sets of names have another order in each process."""
+    ways = ("font-size:0", "opacity:0", "visibility:hidden", "display:none")
+    sheet = "".join(f".a{n}{{{ways[n % 4]}}}" for n in range(40))
+    names = frozenset(f".a{n}" for n in range(40))
+    rules = HidingRules(tuple(read_rules([sheet])), names)
+    assert rules.how_hidden("p", names) == "display"
+    assert rules.how_hidden("p", names, {"display"}) == "visibility"
+    assert rules.how_hidden("p", names, {"display", "visibility"}) == "opacity"

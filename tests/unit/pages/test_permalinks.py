@@ -21,6 +21,17 @@ CASES = [
     ("Doxygen: a mark before the heading", '<h2 id=a><span><a href="#a">&#9670;&#160;</a></span>foo()</h2>', "foo()"),
     ("a name in letters of another script", '<h2 id="файлы">Файлы <a href="#%D1%84%D0%B0%D0%B9%D0%BB%D1%8B">Ссылка</a>',
      "Файлы"),
+    # links for the people who work on the page
+    ("gi-docgen: the source of a part", "<h4>Description <a href=/b.c#l1>[src]</a></h4>", "Description"),
+    ("Sphinx: the source behind a term, and a permalink",
+     '<dl><dt id=f>tide.read(x)<a href="_modules/tide"><span>[source]</span></a><a href="#f">¶</a></dt></dl>',
+     "tide.read(x)"),
+    ("a wiki: a form for changing the part", "<h2>History <span><a href='/edit?s=2'>[edit]</a></span></h2>", "History"),
+    ("a link in brackets that is all of a heading", "<h2><a href=/ports>[ports]</a></h2>", "[ports]"),
+    ("a type in brackets within a signature", "<dt>read(<a href=/str>[str]</a>, x)</dt>", "read([str], x)"),
+    ("the last type of a signature", "<dt>read(<a href=/str>[str]</a>)</dt>", "read([str])"),
+    ("a number of a note", "<h2>History <a href='#n1'>[1]</a></h2>", "History [1]"),
+    ("a link in a paragraph", "<p>Read it: <a href=/src>[source]</a></p>", "Read it: [source]"),
     # headings that are links to themselves
     ("mdBook: the whole heading", '<h2 id=a><a href="#a">Files</a></h2>', "Files"),
     ("rustdoc: a name within a signature",
@@ -35,6 +46,12 @@ CASES = [
     ("no heading", '<p id=a>Files, see <a href="#a">this text</a></p>', "Files, see this text"),
     ("another page", '<h2 id=a>Files <a href="b#a">Link to this section</a></h2>', "Files Link to this section"),
 ]  # fmt: skip
+
+
+def test_the_source_of_a_part_is_followed() -> None:
+    body = LexborHTMLParser("<h4>Description <a href=/b.c>[src]</a></h4>").body
+    assert body is not None
+    assert [link[0] for link in walk(body).links] == ["/b.c"]
 
 
 @pytest.mark.parametrize(("why", "html", "expected"), CASES)

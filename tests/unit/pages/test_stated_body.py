@@ -21,15 +21,20 @@ CASES = [
     ("paragraphs", page(f'{{"articleBody": "{BODY}\\n\\n{BODY} It is deep."}}'), [BODY, f"{BODY} It is deep."]),
     ("a page without any text", page(f'{{"articleBody": "{BODY}"}}', ""), [BODY]),
     ("the longest one", page(f'[{{"articleBody": "A short one."}}, {{"articleBody": "{BODY}"}}]'), [BODY]),
-    ("no body", page('{"@type": "NewsArticle", "headline": "T"}'), ["You need to enable JavaScript to run this app."]),
-    ("a body that is no text", page('{"articleBody": ["a", 1]}'), ["You need to enable JavaScript to run this app."]),
-    ("no JSON", page('{"articleBody": '), ["You need to enable JavaScript to run this app."]),
+    ("no body", page('{"@type": "NewsArticle", "headline": "T"}'), []),
+    ("a body that is no text", page('{"articleBody": ["a", 1]}'), []),
+    ("no JSON", page('{"articleBody": '), []),
     ("a body that is hardly more", page('{"articleBody": "You need a browser that runs scripts."}'),
-     ["You need to enable JavaScript to run this app."]),
+     []),
     ("a page with a text",
      page(f'{{"articleBody": "{BODY}"}}', f"<p>{'Its own words. ' * 40}"), ["Its own words. " * 40]),
+    ("only a notice", page("{}"), []),
+    ("a notice in frames of its own",
+     page("{}", "<noscript><div><p>Please enable <b>JavaScript</b>.</div></noscript>"), []),
+    ("a whole text for readers without scripts", page("{}", f"<noscript><p>{'Its own words. ' * 40}</noscript>"),
+     ["Its own words. " * 40]),
     ("nested too deep", page('{"a":' * 300 + f'{{"articleBody": "{BODY}"}}' + "}" * 300),
-     ["You need to enable JavaScript to run this app."]),
+     []),
 ]  # fmt: skip
 
 
@@ -37,3 +42,12 @@ CASES = [
 def test_the_text_of_a_page_that_scripts_fill(why: str, html: str, texts: list[str]) -> None:
     document = normalize(html, url="https://site.example/news").document
     assert [block.text for block in document.blocks] == [text.strip() for text in texts], why
+
+
+def test_a_stated_body_has_no_doubts_of_the_notice_before_it() -> None:
+    notice = "<p>You need to enable JavaScript to run this app.</p><p style='opacity:.1'>Loading.</p>"
+    document = normalize(
+        page(f'{{"articleBody": "{BODY}\\n\\n{BODY} It is deep."}}', notice), url="https://site.example/"
+    ).document
+    assert [block.text for block in document.blocks] == [BODY, f"{BODY} It is deep."]
+    assert not document.doubtful()

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from streams.pages.content import features
 from streams.pages.content.lexicon import BITS
 from streams.pages.content.segment_stats import SegmentStats
-from streams.pages.content.tree_sums import pool_means, sections, subtree_sums
+from streams.pages.content.tree_sums import apply_to_means, depths, sections, subtree_sums
+from streams.pages.parse.segments import subtree_ends
 from tests.sizes import examples
 
 
@@ -24,6 +25,10 @@ def trees(draw: st.DrawFn) -> NDArray[Any]:
             parent = max(parents[parent], 0)
         parents.append(parent)
     return np.array(parents, np.int32)
+
+
+def ends_of(parents: NDArray[Any]) -> NDArray[np.int64]:
+    return np.array(subtree_ends(parents.tolist()), np.int64)
 
 
 def around(parents: NDArray[Any], element: int) -> list[int]:
@@ -41,13 +46,23 @@ def test_sums_of_subtrees(parents: NDArray[Any], seed: int) -> None:
     expected = np.zeros(len(parents))
     for element in range(len(parents)):
         expected[around(parents, element)] += values[element]
-    assert subtree_sums(parents, values).tolist() == expected.tolist()
+    assert subtree_sums(ends_of(parents), values).tolist() == expected.tolist()
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(parents=trees())
+def test_the_elements_below_one_are_those_up_to_its_end(parents: NDArray[Any]) -> None:
+    ends = ends_of(parents)
+    for element, end in enumerate(ends.tolist()):
+        below = [other for other in range(len(parents)) if element in around(parents, other)]
+        assert below == [*range(element, end)]
+    assert depths(ends).tolist() == [len(around(parents, element)) - 1 for element in range(len(parents))]
 
 
 @settings(max_examples=examples(200), deadline=None)
 @given(parents=trees(), seed=st.integers(0, 2**32))
 def test_a_section_is_the_widest_element_below_the_limit(parents: NDArray[Any], seed: int) -> None:
-    sums = subtree_sums(parents, np.random.default_rng(seed).integers(0, 5, len(parents)).astype(np.float64))
+    sums = subtree_sums(ends_of(parents), np.random.default_rng(seed).integers(0, 5, len(parents)).astype(np.float64))
     limit = 0.4 * float(sums[0])
     found = sections(parents, sums, limit).tolist()
     for element, section in enumerate(found):
@@ -59,7 +74,7 @@ def test_a_section_is_the_widest_element_below_the_limit(parents: NDArray[Any], 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(rows=st.integers(1, 50), width=st.integers(1, 8), seed=st.integers(0, 2**32))
-def test_pooled_means(rows: int, width: int, seed: int) -> None:
+def test_a_matrix_is_applied_to_texts_and_their_means(rows: int, width: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
     hidden = chance.random((rows, width), np.float32)
     weights = chance.random((rows, 1), np.float32) + np.float32(0.1)
@@ -70,7 +85,9 @@ def test_pooled_means(rows: int, width: int, seed: int) -> None:
         means = [np.average(hidden[at], axis=0, weights=weights[at, 0]) for at in (np.arange(rows), *alike)]
         windows = [hidden[max(row - reach, 0) : row + reach + 1].mean(axis=0) for reach in (2, 8)]
         expected.append(np.concatenate([hidden[row], *means, *windows]))
-    np.testing.assert_allclose(pool_means(hidden, weights, groups, (2, 8)), expected, rtol=1e-4, atol=1e-6)
+    matrix = chance.random((7 * width, 3), np.float32) - np.float32(0.5)
+    applied = apply_to_means(matrix, hidden, weights, groups, (2, 8))
+    np.testing.assert_allclose(applied, np.array(expected) @ matrix, rtol=1e-4, atol=1e-5)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -84,6 +101,7 @@ def test_names_are_inherited_from_elements_that_do_not_hold_nearly_all(
     page = SegmentStats(
         tags=np.zeros(len(parents), np.int32),
         parents=parents,
+        ends=ends_of(parents),
         elements=np.sort(chance.integers(0, len(parents), rows)).astype(np.int32),
         counts=counts,
         words=counts[:, 2],
@@ -93,7 +111,7 @@ def test_names_are_inherited_from_elements_that_do_not_hold_nearly_all(
     )
     matrix, *_ = features._segment_features(page, chance.integers(0, 17, len(parents)).astype(np.int32))
     assert np.isfinite(matrix[:, : features.SURROUNDINGS]).all()
-    chars = subtree_sums(parents, np.bincount(page.elements, counts[:, 0], len(parents)).astype(np.float64))
+    chars = subtree_sums(ends_of(parents), np.bincount(page.elements, counts[:, 0], len(parents)).astype(np.float64))
     for row, element in enumerate(page.elements.tolist()):
         inherited = 0
         for one in around(parents, element)[:-1]:

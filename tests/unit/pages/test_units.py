@@ -4,9 +4,10 @@
 import numpy as np
 import pytest
 
-from streams.pages.content.main_content import JudgedPage, keep_units
+from streams.pages.content.main_content import JudgedPage, drop_menus, keep_units
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.parse.page import parse_page
+from streams.pages.parse.segments import Walk
 
 PROSE = "<p>Herons of the lower river wait for hours in the shallow water, and seldom for nothing.</p>"
 TERMS = "<dl><dt>height<dd>98 cm<dt>weight<dd>2 kg</dl>"
@@ -31,16 +32,36 @@ CASES = [
 ]  # fmt: skip
 
 
+def chosen(walk: Walk, words: str) -> list[int]:
+    """Return the texts that have one of the words. "prose" means a word of PROSE."""
+    wanted = ["Herons" if word == "prose" else word for word in words.split()]
+    texts = enumerate(segment.text for segment in walk.segments)
+    return [index for index, text in texts if words == "all" or any(word in text for word in wanted)]
+
+
 @pytest.mark.parametrize(("why", "html", "probability", "before", "after"), CASES, ids=[case[0] for case in CASES])
 def test_units_are_kept_or_left_together(why: str, html: str, probability: float, before: str, after: str) -> None:
     walk = parse_page(html, {}, url="https://site.example/page").walk
     page = JudgedPage(walk, segment_stats(walk, ""))
     scores = np.full(len(walk.segments), probability, np.float32)
 
-    def chosen(words: str) -> list[int]:
-        wanted = ["Herons" if word == "prose" else word for word in words.split()]
-        texts = enumerate(segment.text for segment in walk.segments)
-        return [index for index, text in texts if words == "all" or any(word in text for word in wanted)]
+    kept = keep_units(scores, page, np.array(chosen(walk, before), np.int64))
+    assert kept.tolist() == chosen(walk, after), why
 
-    kept = keep_units(scores, page, np.array(chosen(before), np.int64))
-    assert kept.tolist() == chosen(after), why
+
+LINKS = "".join(f"<li><a href=/{name}>{name}</a>" for name in ("Array", "Hash", "Set", "String", "Tuple", "Union"))
+MENUS = [
+    ("the one kept item of a list of links is a menu's", f"<ul>{LINKS}</ul>{PROSE}", "Array prose", "prose"),
+    ("so it is in a list within a list", f"<ul><li>Types<ul>{LINKS}</ul></ul>{PROSE}", "Set prose", "prose"),
+    ("a list of links of which a half is kept is content", f"<ul>{LINKS}</ul>", "Array Hash Set", "Array Hash Set"),
+    ("an item of a list of texts stays", f"<ul><li>{ITEM}<li>Two words</ul>{PROSE}", "Two prose", "Two prose"),
+    ("text outside of lists stays", f"<ul>{LINKS}</ul>{PROSE}", "prose", "prose"),
+]
+
+
+@pytest.mark.parametrize(("why", "html", "before", "after"), MENUS, ids=[case[0] for case in MENUS])
+def test_a_few_kept_items_of_a_menu_are_dropped(why: str, html: str, before: str, after: str) -> None:
+    walk = parse_page(html, {}, url="https://site.example/page").walk
+    page = JudgedPage(walk, segment_stats(walk, ""))
+    kept = drop_menus(np.ones(len(walk.segments), np.float32), page, np.array(chosen(walk, before), np.int64))
+    assert kept.tolist() == chosen(walk, after), why

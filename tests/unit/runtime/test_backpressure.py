@@ -1,6 +1,7 @@
 """Backpressure: which stage is too far behind, and that an unknown lag changes nothing."""
 
 import asyncio
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -116,6 +117,63 @@ def test_the_disk_of_the_local_stack_counts(tmp_path: Path, profile: str, min_fr
     crawl = CrawlSettings(min_free_bytes=min_free_bytes)
     settings = Settings().model_copy(update={"home": tmp_path, "profile": profile, "crawl": crawl})
     assert bool(describe_shortage(settings)) == is_short
+
+
+async def test_a_look_that_fails_in_an_unforeseen_way_is_not_the_last_one() -> None:
+    """A source that was paused would be paused for ever."""
+    answers: list[list[Lag] | None] = [[Lag("embed", "b", 300)], None, []]
+    seen = list[str]()
+
+    def read() -> list[Lag]:
+        if (answer := answers.pop(0)) is None:
+            raise RuntimeError("the client has a bug")
+        return answer
+
+    async def sleep(_: float) -> None:
+        seen.append(watch.behind)
+        if not answers:
+            raise asyncio.CancelledError
+
+    watch = LagWatch(read, 100)
+    with pytest.raises(asyncio.CancelledError):
+        await watch.run(sleep)
+    assert seen == ["embed", "embed", ""]
+
+
+@pytest.mark.parametrize("failure", [OSError(errno.ESTALE, "Stale file handle"), RuntimeError("a bug")])
+@pytest.mark.parametrize("first", [True, False], ids=["at the first look", "at a look in between"])
+async def test_a_disk_that_does_not_answer_ends_no_watch(first: bool, failure: Exception) -> None:
+    """A calm watch looks at the disk in between, too."""
+    seen, looks = list[str](), 0
+
+    def look() -> str:
+        nonlocal looks
+        looks += 1
+        if looks == (2 if first else 3):
+            raise failure
+        return "only 5 MB are free"
+
+    async def sleep(_: float) -> None:
+        seen.append(watch.shortage)
+        if len(seen) > 6:
+            raise asyncio.CancelledError
+
+    watch = LagWatch(list, 100, describe_shortage=look)
+    await watch.check()
+    with pytest.raises(asyncio.CancelledError):
+        await watch.run(sleep)
+    assert set(seen) == {"only 5 MB are free"}
+    assert looks > 4
+
+
+async def test_an_import_goes_on_while_the_disk_does_not_answer() -> None:
+    def look() -> str:
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    clock, lags = Clock(), iter([101, 0])
+    watch = LagWatch(lambda: [Lag("embed", "pages.chunked", next(lags))], 100, describe_shortage=look)
+    await PausingSource(watch, lambda _: None, clock.now, clock.sleep).wait()
+    assert clock.seconds == CHECK_SECONDS
 
 
 async def test_a_lag_far_from_its_bound_is_read_less_often_and_the_disk_is_not() -> None:

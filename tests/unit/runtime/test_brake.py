@@ -14,11 +14,17 @@ from streams.runtime.brake import MAX_STRIKES, Brake, read_notes, read_suspects
 from streams.runtime.records import Incoming
 
 RECORDS, POISON = 12, 7
-WORKER = """
+WORKER = f"""
 import asyncio, os, sys
 from pathlib import Path
-from tests.unit.runtime.test_brake import POISON, RECORDS, record
+from streams.resources import expect_imports
+expect_imports()
 from streams.runtime.brake import Brake
+from streams.runtime.records import Incoming
+RECORDS, POISON = {RECORDS}, {POISON}
+
+def record(number):
+    return Incoming("tests.asked", 0, number, b"key", b"{{}}", [], time=1.5)
 
 async def work(brake, number, log):
     async with brake.watch(record(number)) as ends_worker:
@@ -28,33 +34,35 @@ async def work(brake, number, log):
                 os._exit(9)
             await asyncio.sleep(0.02)
         with log.open("a") as file:
-            file.write(f"{number} {'aside' if ends_worker else 'handled'}\\n")
+            file.write(f"{{number}} {{'aside' if ends_worker else 'handled'}}\\n")
 
 async def main(path, log):
     brake = Brake(path)
     brake.begin()
-    done = {int(line.split()[0]) for line in log.read_text().splitlines()} if log.exists() else set()
+    done = {{int(line.split()[0]) for line in log.read_text().splitlines()}} if log.exists() else set()
     await asyncio.gather(*(work(brake, n, log) for n in range(RECORDS) if n not in done))
     brake.end()
 
-asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+statuses = []
+while statuses[-1:] != [0] and len(statuses) < 10:
+    if not (worker := os.fork()):
+        asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+        os._exit(0)
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]))
+print(*statuses)
 """
+"""A program that starts one worker after the other, until one ends in order. All imports are made before."""
 
 
 def record(number: int) -> Incoming:
     return Incoming("tests.asked", 0, number, b"key", b"{}", [], time=1.5)
 
 
-def run_worker(notes: Path, log: Path) -> int:
-    return subprocess.run([sys.executable, "-c", WORKER, notes, log], check=False).returncode
-
-
 def test_a_record_that_ends_its_process_is_set_aside_and_all_others_are_handled(tmp_path: Path) -> None:
     notes, log = tmp_path / "notes.jsonl", tmp_path / "log"
-    statuses: list[int] = []
-    while not statuses or statuses[-1] != 0:
-        statuses.append(run_worker(notes, log))
-        assert len(statuses) < 10, "the record ends the worker again and again"
+    printed = subprocess.run([sys.executable, "-c", WORKER, notes, log], check=True, stdout=-1).stdout
+    statuses = printed.splitlines()[-1].split()  # behind the warnings of the workers
+    assert statuses[-1] == b"0", "the record ends the worker again and again"
     results = dict(line.split() for line in log.read_text().splitlines())
     aside = [number for number, result in results.items() if result == "aside"]
     assert aside == [str(POISON)]
@@ -140,6 +148,8 @@ async def test_without_a_place_for_notes_every_record_is_handled(tmp_path: Path)
 BESIDE = """
 import sys
 from pathlib import Path
+from streams.resources import expect_imports
+expect_imports()
 from streams.runtime.brake import Brake
 
 brake = Brake(Path(sys.argv[1]))

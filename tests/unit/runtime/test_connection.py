@@ -1,10 +1,12 @@
-"""Questions to Kafka that are asked again."""
+"""Questions to Kafka that are asked again, and answers that are late."""
+
+from concurrent.futures import Future
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from streams.runtime import connection
-from streams.runtime.connection import retry_while_moving
+from streams.runtime.connection import answer_of, retry_while_moving
 
 
 class Broker:
@@ -41,3 +43,13 @@ def test_a_broker_that_never_settles_is_not_asked_for_ever(monkeypatch: pytest.M
     monkeypatch.setattr(connection, "MOVING_SECONDS", -1)
     with pytest.raises(KafkaException):
         retry_while_moving(Broker(10, KafkaError.NOT_LEADER_FOR_PARTITION).ask)
+
+
+def test_an_answer_that_is_late_is_an_error_of_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks knows what to do then: a worker waits before its start, and looks at lags are made again."""
+    monkeypatch.setattr(connection, "TIMEOUT_SECONDS", 0.01)
+    late = Future[str]()
+    with pytest.raises(KafkaException, match="_TIMED_OUT"):
+        answer_of(late)
+    late.set_result("answer")
+    assert answer_of(late) == "answer"

@@ -15,6 +15,7 @@ from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread
 from faust.types import TP
 
 from schemas import Event
+from streams.errors import RiffleError
 from streams.runtime.agent import Delivery
 from streams.runtime.brake import Brake
 from streams.runtime.faust_app import REPLAYS_PER_SLOT, PartitionsChanged, StageApp, new_app
@@ -173,6 +174,49 @@ async def test_a_worker_ends_when_its_topics_got_more_partitions(at_start: int, 
     if ends:
         with pytest.raises(PartitionsChanged, match="6 partitions now"):
             app.failed.result()
+    await stage.stop()
+
+
+@pytest.mark.parametrize(
+    ("failure", "seen"),
+    [
+        pytest.param(KeyError("x"), KeyError, id="a bug"),
+        pytest.param(asyncio.CancelledError(), RiffleError, id="cancelled from inside, as by a client that closes"),
+    ],
+)
+async def test_an_activity_that_fails_ends_the_worker(failure: BaseException, seen: type[Exception]) -> None:
+    """Else nobody would look again whether sources must pause, or may go on."""
+    stage = RunningStage(Gates().handle)
+
+    async def fail() -> None:
+        raise failure
+
+    stage.app.run_in_background(fail())
+    await settle()
+    assert isinstance(stage.app.failed.exception(), seen)
+    await stage.stop()
+
+
+async def test_an_activity_that_is_stopped_is_no_failure() -> None:
+    stage = RunningStage(Gates().handle)
+    stage.app.run_in_background(asyncio.sleep(60))
+    await settle()
+    await stage.app.stop(0)
+    await settle()
+    assert not stage.app.failed.done()
+    await stage.stop()
+
+
+async def test_an_event_that_is_cancelled_from_inside_keeps_no_later_event_of_its_key_waiting() -> None:
+    async def acknowledge() -> None:
+        raise asyncio.CancelledError
+
+    gates = Gates()
+    gates.all_open = True
+    stage = RunningStage(gates.handle)
+    work = stage.app._guard(stage.processor, asked("a"), acknowledge)
+    await work()
+    assert isinstance(stage.app.failed.exception(), RiffleError), "the worker ends, and all are delivered again"
     await stage.stop()
 
 

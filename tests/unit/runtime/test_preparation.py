@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import pytest
 
@@ -47,7 +48,32 @@ async def test_a_worker_waits_for_a_server_that_is_away_at_its_start() -> None:
     assert await prepare_with_retries(attempt, [progress], asyncio.Event(), no_time) is not None
     assert seen == ["", *["StoreUnavailable: Triton at triton:8001 is away"] * 2], "/readyz names the server"
     assert progress.waiting_for == "", "/readyz no longer waits"
-    assert progress.is_healthy(1e9), "a restart would not help"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "stalls"),
+    [
+        pytest.param([None], [40, 40], id="the first attempt, and what follows it, take too long"),
+        pytest.param([AWAY, None], [40, 0, 40, 40], id="not the wait for a server, which a restart would not help"),
+    ],
+)
+async def test_a_start_that_hangs_counts_as_a_stall(outcomes: list[Exception | None], stalls: list[float]) -> None:
+    """Nothing is observed before the worker has started. Each attempt, wait and end of the start takes 70 s here."""
+    clock, progress, seen = [0.0], Progress(stall_seconds=30), list[float]()
+
+    def look(_: object = None) -> None:
+        clock[0] += 70
+        seen.append(progress.stalled_seconds(clock[0]))
+        assert progress.is_healthy(clock[0]) == (not seen[-1])
+
+    class Waits(asyncio.Event):
+        async def wait(self) -> Literal[True]:
+            look()
+            return True
+
+    assert await prepare_with_retries(attempts(*outcomes, after=look), [progress], Waits(), lambda: clock[0])
+    look()
+    assert seen == stalls
 
 
 async def test_a_server_that_answers_too_late_is_waited_for_too() -> None:

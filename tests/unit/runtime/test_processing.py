@@ -1,6 +1,7 @@
 """The processing of one event without Kafka: a table of failures, and no acknowledgement before delivery."""
 
 import asyncio
+from asyncio import CancelledError
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -59,7 +60,7 @@ class Unlisted(Answered):
 class Failing(Agent):
     """Raises the errors given, one a call, then answers."""
 
-    def __init__(self, *errors: Exception, output: type[Answered] = Answered) -> None:
+    def __init__(self, *errors: BaseException, output: type[Answered] = Answered) -> None:
         self.errors = list(errors)
         self.output = output
         self.seen: list[Delivery] = []
@@ -145,6 +146,10 @@ def incoming(value: bytes | None = b'{"name": "a"}', **changes: object) -> Incom
         pytest.param([MemoryError()] * 30, "handled", ["tests.answered"], 31, id="no memory for long"),
         pytest.param([OSError(EAGAIN, "x")] * 30, "handled", ["tests.answered"], 31, id="no process for long"),
         pytest.param([OSError(EIO, "x")] * 2, "dead", ["answer.dead"], 2, id="an error of a file is no shortage"),
+        pytest.param(
+            [CancelledError()], "handled", ["tests.answered"], 2, id="a client closed what the event waits for"
+        ),
+        pytest.param([CancelledError()] * 3, "retried", ["answer.retry"], 3, id="it closes it again and again"),
         pytest.param([PoisonError("x")], "dead", ["answer.dead"], 1, id="poison is tried once"),
         pytest.param([KeyError("x")], "handled", ["tests.answered"], 2, id="unforeseen, and gone at the second try"),
         pytest.param([KeyError("x")] * 2, "dead", ["answer.dead"], 2, id="unforeseen, and stays"),
@@ -152,7 +157,7 @@ def incoming(value: bytes | None = b'{"name": "a"}', **changes: object) -> Incom
     ],
 )
 async def test_a_failure_goes_where_its_type_says(
-    errors: list[Exception], result: Result, topics: list[str], calls: int
+    errors: list[BaseException], result: Result, topics: list[str], calls: int
 ) -> None:
     agent = Failing(*errors)
     processor, sent, _ = harness(agent)

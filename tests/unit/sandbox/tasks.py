@@ -119,6 +119,10 @@ def attempt(payload: bytes) -> bytes:
     return b"allowed"
 
 
+def write_lines(descriptor: int) -> None:
+    os.write(descriptor, b"forged line\n" * 9)
+
+
 def write_file(path: str) -> None:
     Path(path).write_text("written")
 
@@ -141,5 +145,5 @@ def connect() -> None:
 
 
 ATTEMPTS: dict[str, Callable[..., None]] = {
-    made.__name__: made for made in (write_file, read_file, signal_process, fork, connect)
+    made.__name__: made for made in (write_file, write_lines, read_file, signal_process, fork, connect)
 }

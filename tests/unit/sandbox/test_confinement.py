@@ -66,6 +66,14 @@ async def test_all_layers_are_in_force(pool: SandboxPool) -> None:
 
 
 @needs_all
+@pytest.mark.parametrize("descriptor", [1, 2])
+async def test_a_task_writes_nothing_into_the_log_of_the_worker(
+    descriptor: int, pool: SandboxPool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert await outcome(pool, ATTEMPT, "write_lines", descriptor) == "allowed"
+    assert "forged" not in "".join(capfd.readouterr())
+
+
 def test_a_trial_says_what_is_in_force() -> None:
     assert layers_in_force() == list(LAYERS)
 

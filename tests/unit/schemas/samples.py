@@ -54,7 +54,7 @@ def _value(annotation: Any, name: str) -> Any:
     if origin is tuple:
         return [_value(arguments[0], name)]
     if origin is dict:
-        return {"content-type": "text/html"}
+        return {"content-type": "text/html"} if arguments[1] is str else {"statements": 1}
     if annotation is UUID:
         return str(uuid5(NAMESPACE_URL, name))
     if annotation is str:

@@ -8,14 +8,15 @@ from uuid import UUID, uuid5
 import pytest
 
 from streams.search.deadline import Deadline
-from streams.search.first_sentences import (
+from streams.search.extras import (
     MIN_FOOT_ORDINAL,
     FirstSentences,
     choose_first_sentences,
     show_first_sentences,
 )
+from streams.seen.stores import SeenStores
 from streams.statements.sentences.reading_alone import LEAD_OF_LIST, reads_alone
-from streams.stores.protocols import Hit, PageHits
+from streams.stores.protocols import EVERYTHING, Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
 PAGES = UUID("6f1c3a52-7d0e-4b7e-9a35-0d6c1b8f2e44")
@@ -68,7 +69,7 @@ async def test_a_title_or_a_link_to_another_page_is_replaced(replaced: bool, mat
 
     stores: Any = SimpleNamespace(vectors=SimpleNamespace(first_statements=first_statements))
     page = PageHits(uuid5(PAGES, "a"), tuple(matched), 0.9)
-    found = await FirstSentences(stores, lambda *_: None).of([page], Deadline(9.0))
+    found = await FirstSentences(SeenStores(stores), lambda *_: None).of([page], EVERYTHING, Deadline(9.0))
     assert (bool(found), asked) == (replaced, [page.page_id] if replaced else [])
 
 

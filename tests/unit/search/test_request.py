@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from streams.errors import InvalidQuery
 from streams.pages.normalize import normalize
 from streams.search.options import SearchOptions
-from streams.search.request import MAX_DEPTH, Parameters, normalize_text, parse
+from streams.search.request import MAX_DEPTH, Parameters, SearchRequest, normalize_text, parse
 from streams.settings import Settings
+from streams.stores.protocols import FOR_EVERYBODY, Visible
 
 GOOD = [
     # the input, the query
@@ -48,16 +49,24 @@ BAD = [
 
 @pytest.mark.parametrize(("typed", "searched"), GOOD)
 def test_text_is_normalised(typed: str, searched: str) -> None:
-    assert parse(typed).text == searched
+    assert parse(typed, visible=FOR_EVERYBODY).text == searched
 
 
 @pytest.mark.parametrize(("typed", "kind"), BAD)
 def test_an_invalid_query_is_refused_with_its_reason(typed: str, kind: str) -> None:
     with pytest.raises(InvalidQuery) as refused:
-        parse(typed)
+        parse(typed, visible=FOR_EVERYBODY)
     assert (refused.value.kind, refused.value.parameter) == (kind, "q")
     assert refused.value.detail
     assert refused.value.hint
+
+
+def test_who_asks_says_for_whom() -> None:
+    """mypy says if these would type-check."""
+    with pytest.raises(TypeError, match="visible"):
+        parse("water")  # type: ignore[call-arg]  # what this test does on purpose
+    with pytest.raises(TypeError, match="visible"):
+        SearchRequest("water")  # type: ignore[call-arg]  # what this test does on purpose
 
 
 PARAMETERS = [
@@ -91,22 +100,22 @@ PARAMETERS = [
 @pytest.mark.parametrize(("parameters", "at_fault"), PARAMETERS)
 def test_parameters(parameters: dict[str, object], at_fault: str | None) -> None:
     if at_fault is None:
-        parse("water", Parameters(**parameters))  # type: ignore[arg-type]  # each case knows the parameters
+        parse("water", Parameters(**parameters), visible=FOR_EVERYBODY)  # type: ignore[arg-type]  # each case knows the parameters
         return
     with pytest.raises(InvalidQuery) as refused:
-        parse("water", Parameters(**parameters))  # type: ignore[arg-type]  # each case knows the parameters
+        parse("water", Parameters(**parameters), visible=FOR_EVERYBODY)  # type: ignore[arg-type]  # each case knows the parameters
     assert refused.value.parameter == at_fault
 
 
 def test_hosts_and_languages_are_spelled_as_the_index_spells_them() -> None:
-    request = parse("water", Parameters(host=" Bücher.EXAMPLE:443 ", language="ZH-hant-tw"))
+    request = parse("water", Parameters(host=" Bücher.EXAMPLE:443 ", language="ZH-hant-tw"), visible=FOR_EVERYBODY)
     assert (request.host, request.language) == ("xn--bcher-kva.example", "zh-Hant-TW")
 
 
 @pytest.mark.parametrize("tag", [" EN ", "en_us", "pt-br", "ZH-HANT-TW", "es-419", "en-x-US", "de-1996-u-CO-PHONEBK"])
 def test_a_language_is_normalised_as_in_documents(tag: str) -> None:
     document = normalize(f'<html lang="{tag}"><p>1', url="https://a.example/").document
-    assert parse("water", Parameters(language=tag)).language == document.language != ""
+    assert parse("water", Parameters(language=tag), visible=FOR_EVERYBODY).language == document.language != ""
 
 
 LANGUAGES = [
@@ -122,7 +131,12 @@ LANGUAGES = [
 
 @pytest.mark.parametrize(("operator", "parameter", "searched"), LANGUAGES)
 def test_the_languages_that_are_searched(operator: tuple[str, ...], parameter: str, searched: tuple[str, ...]) -> None:
-    assert parse("water", Parameters(language=parameter), SearchOptions(languages=operator)).languages == searched
+    assert (
+        parse(
+            "water", Parameters(language=parameter), SearchOptions(languages=operator), visible=FOR_EVERYBODY
+        ).languages
+        == searched
+    )
 
 
 @given(st.text(max_size=300))
@@ -137,7 +151,9 @@ def test_normalising_again_changes_nothing(text: str) -> None:
 @given(st.text(max_size=60), st.integers(), st.integers(), st.text(max_size=40), st.text(max_size=20))
 def test_any_input_is_a_request_or_a_problem(text: str, page: int, per_page: int, host: str, language: str) -> None:
     try:
-        request = parse(text, Parameters(page=page, per_page=per_page, host=host, language=language))
+        request = parse(
+            text, Parameters(page=page, per_page=per_page, host=host, language=language), visible=FOR_EVERYBODY
+        )
     except InvalidQuery:
         return
     assert request.text == request.text.strip() != ""
@@ -164,3 +180,17 @@ def test_the_operator_writes_primary_tags(
         return
     with pytest.raises(ValidationError, match=r"gateway\.languages"):
         Settings.load()
+
+
+READERS = [
+    Visible(("intern",), ()),
+    Visible((), ("intern",)),
+    Visible((), (), only=("intern",)),
+    Visible((), (), is_all=True),
+    Visible((), ()),
+]
+"""Readers that see other pages."""
+
+
+def test_the_cursor_of_one_reader_is_not_that_of_another() -> None:
+    assert len({parse("log", visible=visible).digest for visible in READERS}) == len(READERS)

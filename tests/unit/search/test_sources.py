@@ -11,8 +11,9 @@ from streams.search.deadline import Deadline
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.search.trace import Trace
+from streams.stores.protocols import FOR_EVERYBODY
 
-REQUEST = SearchRequest("tides")
+REQUEST = SearchRequest("tides", FOR_EVERYBODY)
 
 
 class Fake:

@@ -47,7 +47,7 @@ def test_the_layout_byte_by_byte() -> None:
     ("layout", "why"),
     [
         ([1, PAGE.bytes, "https://a.test/", "Guide", "en", [ROW], "new"], "a later release appended a field"),
-        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", [[*ROW, 0, "new"]]], "and one to the statements"),
+        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", [[*ROW, 0, "", False, "new"]]], "and one to the statements"),
     ],
 )
 def test_fields_of_other_releases(layout: list[Any], why: str) -> None:
@@ -57,6 +57,13 @@ def test_fields_of_other_releases(layout: list[Any], why: str) -> None:
 def test_a_statement_that_lacks_a_field_is_refused() -> None:
     with pytest.raises(InvalidStatements):
         decode_statements(msgpack.packb([1, PAGE.bytes, "https://a.test/", "Guide", "en", [ROW[:2]]]))
+
+
+@pytest.mark.parametrize(("page", "anchor"), [(0, ""), (7, ""), (0, "checkpoints"), (7, "überblick")])
+def test_the_place_of_a_statement_survives(page: int, anchor: str) -> None:
+    placed = Statement(ID, 0, "It is copied back.", page=page, anchor=anchor)
+    of_page = PageStatements(PAGE, "https://a.test/", "Guide", "en", (placed,))
+    assert decode_statements(encode_statements(of_page)) == of_page
 
 
 def test_a_chain_and_its_probabilities_survive() -> None:

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schemas.ids import page_id
 from streams.errors import MissingBlob, UsageError
 from streams.maintenance import saved_progress
 from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum_grace_seconds
 from streams.settings import MIN_BLOB_TTL_DAYS, CassandraSettings
-from streams.stores.blobs import blob_ref, references_in
+from streams.stores.blobs import BlobPlace, blob_ref, page_blob_ref, references_in
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.packing import pack
 from streams.stores.page_record import Deduplicated, Normalized
@@ -36,7 +37,8 @@ class World:
     def __init__(self) -> None:
         self.now = 1_700_000_000.0
         self.blobs = MemoryBlobs(lambda: self.now)
-        self.pages, self.fingerprints = MemoryPages(), MemoryFingerprints()
+        self.pages = MemoryPages(self.blobs)
+        self.fingerprints = MemoryFingerprints(self.pages)
         self.collection = MemoryBlobCollection(self.blobs, self.pages, self.fingerprints)
         self.normalized: dict[UUID, deque[tuple[float, str]]] = {page: deque() for page in PAGES}
         self.deduplicated: dict[UUID, deque[tuple[float, str]]] = {page: deque() for page in PAGES}
@@ -265,6 +267,9 @@ def test_references_are_found_whatever_the_fields_are() -> None:
     refs = [blob_ref(b"%d" % number) for number in range(3)]
     row = pack({"document_ref": refs[0], "unknown": [{"deep": refs[1]}], "lease_until": 9, "body_ref": refs[2]})
     assert {ref.hex() for ref in references_in(row)} == set(refs)
+    of_pages = [page_blob_ref(page_id(f"https://a.test/{number}"), b"%d" % number) for number in range(300)]
+    packed = [pack({"body_ref": ref, "exchange_ref": ref}) for ref in of_pages]
+    assert [references_in(row) for row in packed] == [[BlobPlace.of(ref).hash] * 2 for ref in of_pages]
     assert references_in(b'{"page_id": "' + b"0" * 32 + b'"}') == []
 
 

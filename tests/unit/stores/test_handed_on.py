@@ -1,10 +1,21 @@
 """Blobs that stages of a process hand on: read from memory for a while, within a bound, and never instead of a put."""
 
+from uuid import UUID
+
 import pytest
 
 from streams.errors import MissingBlob, StoreUnavailable
-from streams.stores.blobs import FRESH_SECONDS, MAX_BLOB_BYTES, MAX_BYTES, HandedOnBlobs
-from streams.stores.memory import MemoryBlobs
+from streams.stores.blobs import (
+    FRESH_SECONDS,
+    MAX_BLOB_BYTES,
+    MAX_BYTES,
+    MAX_PAGE_BLOB_BYTES,
+    HandedOnBlobs,
+    PartWriter,
+    is_of_page,
+)
+from streams.stores.memory import MemoryBlobs, MemoryPages
+from streams.stores.page_record import Normalized
 
 
 class CountedBlobs(MemoryBlobs):
@@ -40,6 +51,26 @@ async def test_what_was_stored_here_is_read_from_memory() -> None:
     ref = await world.blobs.put(b"a document")
     assert [await world.blobs.get(ref) for _ in range(3)] == [b"a document"] * 3
     assert (world.stored.puts, world.stored.gets) == (1, 0)
+
+
+async def test_what_was_stored_here_with_a_record_is_read_from_memory() -> None:
+    world, page = World(), UUID(int=7)
+    writer = PartWriter(world.blobs, pages := MemoryPages(world.stored), page, with_record=True)
+    ref, large = await writer.add(b"a document"), await writer.add(bytes(MAX_PAGE_BLOB_BYTES + 1))
+    with pytest.raises(MissingBlob):
+        await world.blobs.get(ref)  # it is stored with the part
+    await writer.put(Normalized.of_row({"document_ref": ref}), 1)
+    assert [await world.blobs.get(ref) for _ in range(3)] == [b"a document"] * 3
+    assert (world.stored.puts, world.stored.gets) == (1, 1), "the large one has a write of its own"
+    assert [is_of_page(one) for one in (ref, large)] == [True, False]
+    assert (await pages.get(page)).normalized.document_ref == ref
+
+
+async def test_the_blobs_of_a_page_that_is_read_often_are_stored_by_themselves() -> None:
+    world = World()
+    writer = PartWriter(world.blobs, MemoryPages(world.stored), UUID(int=7), with_record=False)
+    assert not is_of_page(await writer.add(b"a document"))
+    assert world.stored.puts == 1
 
 
 async def test_what_another_process_stored_is_read_from_the_store() -> None:

@@ -61,6 +61,7 @@ class Recorder:
     def _collection(self) -> Any:
         params = {
             "vectors": {"dense": {"size": 2, "distance": "Cosine"}},
+            "sparse_vectors": {"sparse": {}, "private": {}},
             "write_consistency_factor": self._write_consistency,
         }
         hnsw = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
@@ -57,12 +58,14 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         return st.lists(values(get_args(hint)[0]), max_size=3).map(tuple)
     if is_dataclass(hint):
-        return rows(hint)
+        kind: Any = hint
+        return rows(kind)
     if get_origin(hint) in (Union, UnionType):
         return st.one_of(*map(values, get_args(hint)))
     return st.from_type(hint)
 
 
+@cache
 def rows(kind: Any) -> st.SearchStrategy[Any]:
     """Values of a class, with each field."""
     hints = get_type_hints(kind)

@@ -8,7 +8,7 @@ import pytest
 
 from streams.errors import StoreUnavailable
 from streams.models.memory import MemoryEmbedder
-from streams.models.protocols import Vectors
+from streams.models.protocols import TextRole, Vectors
 from streams.vectors.batching import TextBatcher, text_key
 
 
@@ -23,9 +23,7 @@ class Recorder(MemoryEmbedder):
         self.fails = False
         self.at_once = self.most_at_once = 0
 
-    async def embed(
-        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
-    ) -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole, *, deadline_seconds: float | None = None) -> Vectors:
         self.batches.append(list(texts))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -33,7 +31,7 @@ class Recorder(MemoryEmbedder):
             await self.gate.wait()
             if self.fails:
                 raise StoreUnavailable("away")
-            return await super().embed(texts)
+            return await super().embed(texts, role)
         finally:
             self.at_once -= 1
 
@@ -55,7 +53,7 @@ async def settle() -> None:
 async def test_vectors_are_those_of_the_model_in_the_order_of_the_texts(model: Recorder) -> None:
     texts = [f"{'word ' * (n % 9)}number {n % 40}" for n in range(100)]
     found = await TextBatcher(model, batch_texts=7).embed(texts)
-    assert (found == (await MemoryEmbedder().embed(texts)).astype(np.float16)).all()
+    assert (found == (await MemoryEmbedder().embed(texts, "passage")).astype(np.float16)).all()
     assert sorted(model.texts) == sorted(set(texts))
 
 
@@ -131,7 +129,7 @@ async def test_a_page_that_is_cancelled_leaves_nothing_behind(model: Recorder) -
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     model.gate.set()
-    assert (await other == (await MemoryEmbedder().embed(["shared"])).astype(np.float16)).all()
+    assert (await other == (await MemoryEmbedder().embed(["shared"], "passage")).astype(np.float16)).all()
     assert "d" not in model.texts
     assert (await batcher.embed([f"more {n}" for n in range(30)])).shape == (30, 64)
     assert batcher.waiting == 0

@@ -1,10 +1,10 @@
 """Events that wait until the rows of their hosts are written: rows of several events become one write.
 
 An event changes its host in memory at once, and is acknowledged when its rows are written. So a crash loses nothing:
-the event is delivered again. While the pages of a host are fetched one after the other, its rows wait for MAX_SECONDS.
-Then the rows of several pages and of the links on them are one write of the host's queue, and one write of the states
-in the crawl. The row of an answered URL waits for ANSWERS_PATIENCE times as long, so that the answer to a page and its
-end are one write of its URL. A host that is asked for nothing soon has its rows written at once.
+the event is delivered again. While more is to come of a host, its rows wait for MAX_SECONDS. The next lease is one
+write with all URLs and queue entries that wait: only the states in crawls wait on. The row of an answered URL waits for
+ANSWERS_PATIENCE times as long, so that the answer to the last page of a host and the page's end are one write. A host
+of which nothing is to come has its rows written at once.
 """
 
 import asyncio
@@ -51,8 +51,12 @@ class Gathering:
 
     def may_wait(self, live: LiveHost, now: int) -> bool:
         """Return whether the rows of a host may wait for others."""
-        may_gather = self._max_seconds > 0 and not self._is_hurried and self._waiting < MAX_WAITING
-        return may_gather and not live.rows.with_host and live.is_busy(now) and now >= (self._apart.get(live.name) or 0)
+        return self.may_gather(live, now) and live.is_stored and not live.rows.at_once and live.awaits_more(now)
+
+    def may_gather(self, live: LiveHost, now: int) -> bool:
+        """Return whether the rows of a host may wait if more is to come."""
+        is_on = self._max_seconds > 0 and not self._is_hurried and self._waiting < MAX_WAITING
+        return is_on and now >= (self._apart.get(live.name) or 0)
 
     async def wait(self, rows: UnwrittenRows, write: Callable[[], Awaitable[None]]) -> None:
         """Return when rows were written, or failed. When they are due, the first event that waits calls `write`."""

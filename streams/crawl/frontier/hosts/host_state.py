@@ -114,6 +114,8 @@ class Host:
     """Number of entries taken since the queue was trimmed."""
     queued: int = 0
     """Number of entries of the queue that were not taken. A crash may lose some of the last changes."""
+    urls: int = 0
+    """Number of URLs in the host's first part. A crash may lose some of the last changes, but not that it is full."""
     leases: dict[UUID, Lease] = field(default_factory=dict)
     crawls: dict[str, CrawlShare] = field(default_factory=dict)
     """Shares by crawl, the last used one last."""

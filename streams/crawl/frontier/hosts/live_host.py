@@ -5,9 +5,9 @@ from bisect import insort
 from uuid import UUID
 
 from streams.crawl.frontier.hosts.host_state import Host
-from streams.crawl.frontier.hosts.unwritten import ANSWERS_PATIENCE, UnwrittenRows
+from streams.crawl.frontier.hosts.unwritten import ANSWERS_PATIENCE, UnwrittenRows, will_be_settled
 from streams.crawl.frontier.policy import SECOND
-from streams.stores.protocols import FrontierUrl, QueueEntry
+from streams.stores.protocols import FIRST_URLS, FrontierUrl, QueueEntry, further_part_of
 
 HEAD_ENTRIES = 64
 """Maximum number of queue entries of one host in memory."""
@@ -17,6 +17,8 @@ QUEUED_STEP = 1_000
 """Number of queued entries that the host's row may lack."""
 MAX_URLS = 4 * HEAD_ENTRIES
 """Maximum number of URLs of one host in memory, unless its head and leases need more."""
+MAX_AHEAD = 16
+"""Maximum number of URLs of the head that are read together."""
 
 
 class LiveHost:
@@ -31,7 +33,10 @@ class LiveHost:
         self.state: Host | None = None
         self.head = Head()
         self.urls: dict[UUID, FrontierUrl] = {}
-        """URLs of the head and the leases, so that they cost no further reads."""
+        """URLs of the head and the leases, and answered ones that will be settled, so that they cost no further reads.
+        The one comes last that was kept last."""
+        self.ahead = 1
+        """Number of URLs of the head that the next read takes together: more for a host that stays in memory."""
         self.rows = UnwrittenRows()
         """Changes that the store lacks."""
         self.answers = UnwrittenRows(ANSWERS_PATIENCE)
@@ -42,8 +47,12 @@ class LiveHost:
         """The stored row has a lease that has ended since. The next write of the host drops it."""
         self.is_changed = False
         """The stored row lacks a change that no rule has written at once: counts of pages, turns, a passed entry."""
-        self.persisted_due: int | None = None
-        """When the host is due according to its stored row. None: not at all, or the row must be written."""
+        self.listed_due: int | None = None
+        """When the host is due according to the list of due hosts. None: not at all."""
+        self.must_be_written = False
+        """The host is to be written with the next URLs: a crawl has its first seed on it."""
+        self.is_growing = False
+        """The host has its first URL in a further part, and its stored row does not say so yet."""
         self.reassigned = False
         """Another worker got its partition while it was in use, so what was read is outdated."""
         self.unsent: set[UUID] = set()
@@ -93,14 +102,43 @@ class LiveHost:
             return False
         return bool(host.leases) or (first is not None and max(first.position, host.next_at) <= now + SOON_MICROS)
 
+    def awaits_more(self, now: int) -> bool:
+        """Return whether more rows of the host are to come: it is busy, or answered pages will be settled."""
+        return self.is_busy(now) or (bool(self.answers.urls) and not self.host.failures)
+
     def count_queued(self, entries: int) -> None:
         """Count entries that were added to the queue. At each QUEUED_STEP of them, the host's row must be written."""
         former, self.host.queued = self.host.queued, self.host.queued + entries
         self.is_changed = self.is_changed or former // QUEUED_STEP != self.host.queued // QUEUED_STEP
 
+    def place_new_url(self, page_id: UUID) -> int:
+        """Return the part of the host for a URL that has no row, and count the URL.
+
+        Once the first part is full, the host's row says so before a URL is in a further part: then both are read.
+        """
+        host = self.host
+        if host.urls >= FIRST_URLS:
+            return further_part_of(page_id)
+        host.urls += 1
+        self.is_changed = True
+        if host.urls == FIRST_URLS:
+            self.is_growing = True
+            self.rows.put_host()
+        return 0
+
     def unwritten(self, page_id: UUID) -> FrontierUrl | None:
         """Return a URL whose row is not written yet."""
         return self.rows.urls.get(page_id) or self.answers.urls.get(page_id)
+
+    def note_urls_written(self) -> None:
+        """Note that all URLs and entries that were not written are written now. States still wait."""
+        for rows in (self.answers, self.rows):
+            if rows:
+                rows.note_urls_written()
+        if self.answers.is_ended:
+            self.answers = UnwrittenRows(ANSWERS_PATIENCE)
+        if self.rows.is_ended:
+            self.rows = UnwrittenRows()
 
     def take_rows(self, *, answers: bool = True) -> list[UnwrittenRows]:
         """Remove and return the rows that are not written, or those without answered URLs."""
@@ -123,10 +161,22 @@ class LiveHost:
         if url.state == "done" and not url.generation:
             self.urls.pop(url.page_id, None)  # refused, and no answer will come: other URLs need the place
             return
+        self.urls.pop(url.page_id, None)
         if len(self.urls) >= MAX_URLS:
             wanted = self.head.pages() | {lease.page_id for lease in self.host.leases.values()}
+            answered = [page_id for page_id, old in self.urls.items() if will_be_settled(old)]
+            wanted.update(answered[-HEAD_ENTRIES:])
             self.urls = {page_id: old for page_id, old in self.urls.items() if page_id in wanted}
         self.urls[url.page_id] = url
+
+    def pages_ahead(self) -> list[UUID]:
+        """Return the first pages of the queue that are read together, if the first one is not in memory.
+
+        A host that is read for one visit and forgotten needs no more than one. Each further read takes twice as many.
+        """
+        pages = self.head.first_pages(self.ahead)
+        self.ahead = min(2 * self.ahead, MAX_AHEAD)
+        return pages
 
 
 class Head:
@@ -154,6 +204,9 @@ class Head:
 
     def pages(self) -> set[UUID]:
         return {entry.page_id for entry in self._entries}
+
+    def first_pages(self, most: int) -> list[UUID]:
+        return [entry.page_id for entry in self._entries[:most]]
 
     def take(self) -> QueueEntry:
         return self._entries.pop(0)

@@ -4,8 +4,9 @@ Memory is a cache. After a failure half-way the host is read again: only the sto
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from uuid import UUID
 
 from streams.crawl.frontier.crawl_marks import CrawlMarks
@@ -19,7 +20,7 @@ from streams.crawl.frontier.hosts.unwritten import UnwrittenRows, end_all, will_
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.host_quality import host_quality
 from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
-from streams.stores.protocols import FrontierStore, FrontierUrl
+from streams.stores.protocols import FIRST_URLS, ROWS_TOGETHER, FrontierStore, FrontierUrl, HostRows, QueueEntry
 
 RETRY_MICROS = SECOND
 """Time until a host is tried again after a failure of the store (microseconds)."""
@@ -182,10 +183,10 @@ class Hosts:
         rows.require_written()
 
     async def write(self, live: LiveHost, *, answers: bool = True) -> None:
-        """Write what the store lacks of a locked host, or all but answered URLs. The row of a new host comes first.
+        """Write what the store lacks of a locked host, or all but answered URLs. The row of a new host is among it.
 
-        The other writes run side by side: after a crash, the redelivery of the events repeats the missing ones. Raises
-        as `require_written` does.
+        The states in crawls are written side by side with it: after a crash, the redelivery of the events repeats the
+        missing ones. Raises as `require_written` does.
         """
         taken = live.take_rows(answers=answers)
         try:
@@ -198,20 +199,38 @@ class Hosts:
         end_all(taken)
 
     async def _write_rows(self, live: LiveHost, taken: Sequence[UnwrittenRows]) -> None:
-        is_new = any(taken) and not live.is_stored
-        if is_new:
-            await self.persist(live)
-        urls = list({page_id: url for rows in taken for page_id, url in rows.urls.items()}.values())
-        entries = [entry for rows in taken for entry in rows.entries]
         marks = [item for rows in taken for item in rows.states.items()]
         writes = [self._marks.mark(crawl, live.name, live.partition, states) for crawl, states in marks]
-        if urls:
-            writes.append(self._store.put_urls(urls))
-        if entries:
-            writes.append(self._store.push(live.name, entries, max(url.at for url in urls)))
-        if not is_new and any(rows.with_host for rows in taken):
-            writes.append(self.persist(live))
+        has_urls = any(rows.urls or rows.entries for rows in taken)
+        ends_lease = has_urls and live.has_ended_lease and not live.is_written_soon(self._now())  # in the same write
+        with_host = any(rows.with_host for rows in taken) or (any(taken) and not live.is_stored) or ends_lease
+        if has_urls or with_host:
+            writes.append(self._write_host(live, taken, with_host=with_host))
         await asyncio.gather(*writes)
+
+    async def _write_host(self, live: LiveHost, taken: Sequence[UnwrittenRows], *, with_host: bool) -> None:
+        """Write URLs and entries of a host, and the host itself or not: one write, unless they are very many."""
+        urls = list({page_id: url for rows in taken for page_id, url in rows.urls.items()}.values())
+        entries = [entry for rows in taken for entry in rows.entries]
+        rows = HostRows(live.name, None, urls, entries, max((url.at for url in urls), default=0))
+        if not with_host:
+            await self._store.write(rows)
+            return
+        due = self._now() if live.host.leases else live.next_due()
+        is_listed_early, is_listed_late = self.is_stored_early(live), not self._is_listed_by(live, due)
+        listed = due if is_listed_early or is_listed_late else live.listed_due
+        state = live.host.to_row(listed, self._now())
+        live.is_changed = live.must_be_written = False
+        if is_listed_late:  # before: whatever waits must be found after a crash
+            await self._store.put_due(state)
+        if live.is_growing or not (live.is_stored or len(urls) + len(entries) < ROWS_TOGETHER):
+            await self._store.write(HostRows(live.name, state))  # before its URLs, which tell nobody of it
+            live.is_growing = False
+        await self._store.write(replace(rows, state=state))
+        if is_listed_early:
+            await self._store.put_due(state)
+        live.listed_due = listed
+        live.is_stored, live.has_ended_lease = True, False
 
     @contextmanager
     def _use(self, name: str, partition: int) -> Iterator[LiveHost]:
@@ -237,7 +256,7 @@ class Hosts:
         self._idle.take(live.name)
 
     async def fill(self, live: LiveHost) -> None:
-        """Read the head of the queue, if it isn't in memory. Its URLs are read one by one, when their turn comes."""
+        """Read the head of the queue, if it isn't in memory. Its URLs are read when their turn comes (`first_url`)."""
         if not live.head.known:
             if live.rows.entries:
                 await self.write(live, answers=False)  # a complete head in memory must hold the whole queue
@@ -245,19 +264,26 @@ class Hosts:
             if live.head.complete:
                 live.host.queued = len(live.head)
 
+    async def first_url(self, live: LiveHost, first: QueueEntry) -> FrontierUrl | None:
+        """Return the row of the first URL of the queue. If it must be read, the next entries' are read with it."""
+        is_known = live.unwritten(first.page_id) or first.page_id in live.urls
+        pages = [first.page_id] if is_known else live.pages_ahead()
+        return (await self.urls(live, pages))[first.page_id]
+
     async def url(self, live: LiveHost, page_id: UUID) -> FrontierUrl | None:
         """Return the frontier's row of a URL of this host."""
-        url = live.unwritten(page_id) or live.urls.get(page_id)
-        if url is None and not self._new.has_no(live.name, page_id):
-            url = await self._store.url(page_id)
-            if url:
-                live.remember(url)
-        return url
+        return (await self.urls(live, [page_id]))[page_id]
 
-    async def urls(self, live: LiveHost, page_ids: Sequence[UUID]) -> dict[UUID, FrontierUrl | None]:
-        """Return the frontier's rows of some URLs of this host."""
-        rows = await asyncio.gather(*(self.url(live, page_id) for page_id in page_ids))
-        return dict(zip(page_ids, rows, strict=True))
+    async def urls(self, live: LiveHost, page_ids: Iterable[UUID]) -> dict[UUID, FrontierUrl | None]:
+        """Return the frontier's rows of some URLs of this host. Those that are not in memory are read together."""
+        found = {page_id: live.unwritten(page_id) or live.urls.get(page_id) for page_id in page_ids}
+        unread = [each for each, url in found.items() if url is None and not self._new.has_no(live.name, each)]
+        if unread:
+            stored = await self._store.urls(live.name, unread, further=live.host.urls >= FIRST_URLS)
+            for url in stored.values():
+                live.remember(url)
+            found.update(stored)
+        return found
 
     async def find_share(self, live: LiveHost, crawl_id: str) -> CrawlShare | None:
         """Return the crawl's share of the host, or None if it has none yet."""
@@ -282,36 +308,48 @@ class Hosts:
         return share
 
     def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
-        """Put a URL among the rows to write."""
+        """Put a URL among the rows to write. A new one gets its part of the host."""
+        if url.part is None:
+            url = replace(url, part=live.place_new_url(url.page_id))
         self._new.add(live.name, url.page_id)
         live.answers.urls.pop(url.page_id, None)
         (live.answers if will_be_settled(url) else live.rows).put_url(url)
         live.remember(url)
 
     async def persist(self, live: LiveHost) -> None:
-        """Write the host. A host with leases is written as due now, so that its next owner visits it at once.
+        """Write the host, with all URLs and entries that the store lacks. Only states go on waiting.
 
-        Raises LostPartition.
+        States of several crawls don't: a redelivery does not know any more which crawl a URL has left. A host with
+        leases is written as due now, so that its next owner visits it at once. Raises LostPartition.
         """
+        if len(live.rows.states) > 1:
+            live.rows.put_host()
+            await self.write(live)
+            return
         await self._require(live)
-        host = live.host
-        due = self._now() if host.leases else live.next_due()
-        row = host.to_row(due, self._now())
-        live.is_changed = False
-        await self._store.put_host(row)
-        live.persisted_due = due
-        live.is_stored, live.has_ended_lease = True, False
+        try:
+            await self._write_host(live, [live.answers, live.rows], with_host=True)
+        except BaseException:
+            self.gathering.keep_apart(live.name, self._now())
+            raise
+        live.note_urls_written()
 
     def is_stored_early(self, live: LiveHost) -> bool:
-        """Return whether the stored row is due long before the host is, so that it would be read again and again."""
+        """Return whether the host is listed as due long before it is, so that it would be read again and again."""
         due = live.next_due()
-        return live.persisted_due is not None and (
-            due is None or due > max(live.persisted_due, self._now()) + HORIZON_MICROS
-        )
+        return live.listed_due is not None and (due is None or due > max(live.listed_due, self._now()) + HORIZON_MICROS)
+
+    def _is_listed_by(self, live: LiveHost, due: int | None) -> bool:
+        """Return whether the host is listed as due by this time."""
+        return due is None or (live.listed_due is not None and live.listed_due <= due)
 
     def covers(self, live: LiveHost, when: int) -> bool:
-        """Return whether the stored row is due by this time. If not, the host must be written again."""
-        return live.persisted_due is not None and live.persisted_due <= max(when, live.host.next_at)
+        """Return whether the host is listed as due by this time. If not, it must be written again."""
+        return (
+            not live.must_be_written
+            and live.listed_due is not None
+            and self._is_listed_by(live, max(when, live.host.next_at))
+        )
 
     def take(self, live: LiveHost) -> None:
         """Move the cursor past the first entry, in memory. The next write of the host makes it durable."""
@@ -335,13 +373,13 @@ class Hosts:
             raise LostPartition(f"partition {live.partition} of the frontier was assigned anew")
 
     async def _read(self, live: LiveHost) -> None:
-        bucket = bucket_of(live.name)
-        row = await self._store.host(bucket, live.name)
-        live.state = Host.from_row(row) if row else Host(bucket, live.name)
-        live.persisted_due = row.due if row else None
+        row = await self._store.host(live.name)
+        live.state = Host.from_row(row) if row else Host(bucket_of(live.name), live.name)
+        live.listed_due = row.due if row else None
         live.is_stored, live.has_ended_lease, live.is_changed = row is not None, False, False
+        live.must_be_written = live.is_growing = False
         live.unsent = set(live.state.leases)
-        live.head, live.urls = Head(), {}
+        live.head, live.urls, live.ahead = Head(), {}, 1
         if row is None:  # the row of a new host is written before its URLs (`begin`), so its queue is empty
             live.head.fill([])
             if live.partition in self.owned and self._fence.is_sole(live.partition):

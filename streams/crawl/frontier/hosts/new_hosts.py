@@ -5,7 +5,8 @@ gave, is not new. The budget is in the memory of each worker, so a restart fills
 no trace: it is taken when it is found again.
 
 Anybody can link to any number of names below another's domain. So the hosts that strangers found have a budget of
-their own, of the same size, and each stranger's owner may spend PART of it.
+their own, of the same size, and each stranger's owner may spend PART of it. Another budget is of the hosts that other
+names below the domain found: on a platform they are other people's.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,8 @@ MAX_AT_ONCE = 64
 """Maximum number of new hosts of an owner that are begun at once, by its own links and by strangers' each."""
 EVERY_SECONDS = 300
 """Time in which an owner may begin one more host (seconds): 288 in a day."""
+SIBLINGS = "."
+"""The finder, if it is another name below the domain."""
 PART = 4
 """One finder has one Nth of the budget of an owner for strangers' links: 16 hosts at once, and 72 more in a day."""
 MAX_OWNERS = 50_000
@@ -56,4 +59,4 @@ class NewHostBudget:
 
 def _budgets(owner: str, finder: str) -> list[tuple[tuple[str, str], int]]:
     """Return the keys of the budgets that a host is taken from, and which part of a whole one each is."""
-    return [((owner, "*"), 1), ((owner, finder), PART)] if finder else [((owner, ""), 1)]
+    return [((owner, finder), 1)] if finder in ("", SIBLINGS) else [((owner, "*"), 1), ((owner, finder), PART)]

@@ -36,6 +36,8 @@ class Robots:
     """Time of the first of these outages. 0: the file was answered last time."""
     windows: tuple[Window, ...] = ()
     """The times of day in which the host may be asked. Empty: always."""
+    speakers: tuple[str, ...] = ()
+    """The folders of the sitemaps on other hosts that the file names, or these sitemaps: they speak for the host."""
     redirects: int = 0
     url: str = ""
     """Target of a redirect. Empty: the host's own /robots.txt."""

@@ -25,7 +25,9 @@ class UnwrittenRows:
         self.states: dict[str, dict[UUID, CrawlState]] = {}
         """States by crawl and page."""
         self.with_host = False
-        """The host's own row is to be written with them, and at once."""
+        """The host's own row is to be written with them."""
+        self.at_once = False
+        """They wait for no others."""
         self.changes = 0
         """Number of changes of these rows."""
         self.events: set[object] = set()
@@ -54,9 +56,15 @@ class UnwrittenRows:
             self.states.setdefault(crawl_id, {}).update(states)
             self.changes += 1
 
-    def put_host(self) -> None:
+    def note_urls_written(self) -> None:
+        """Note that the URLs and entries were written with the host. Without states nothing is left, and they end."""
+        self.urls, self.entries, self.with_host, self.at_once = {}, [], False, False
+        if not self.states:
+            self.end()
+
+    def put_host(self, *, at_once: bool = False) -> None:
         """Let the host's own row be written with these rows."""
-        self.with_host = True
+        self.with_host, self.at_once = True, self.at_once or at_once
         self.changes += 1
 
     def end(self, error: BaseException | None = None) -> None:

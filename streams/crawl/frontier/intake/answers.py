@@ -16,15 +16,24 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.hosts.host_state import Host, HostFile
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.hosts.robots_state import Robots, RobotsAnswer, robots_after
+from streams.crawl.frontier.hosts.unwritten import will_be_settled
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy, backoff_micros, deferral_micros
 from streams.crawl.frontier.scheduling.change_hints import MAX_SITEMAPS
+from streams.crawl.frontier.scheduling.ordering import speaker_of
 from streams.crawl.frontier.scheduling.recrawl import SIGN_IN
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.visits.host_visit import end_unanswered
 from streams.crawl.scope import CrawlScope
-from streams.crawl.urls import InvalidUrl, resolve
+from streams.crawl.urls import InvalidUrl, host_of, resolve
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
+
+MAX_SPEAKERS = 8
+"""Maximum folders and sitemaps on other hosts that speak for a host."""
+MAX_SPEAKER_CHARS = 200
+EXHAUSTED_SECONDS = 60.0
+"""Time that a host waits after a page that used up the time or memory of its reading process (seconds). Such pages
+cost several CPU seconds each: at one a second, a host would keep several cores busy."""
 
 
 async def take_fetched(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
@@ -50,7 +59,8 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         applied = bool(lease and silent) or later.generation == event.generation
         sitemaps = await _sitemaps(frontier, live, event, later, is_repeated=is_repeated) if applied else None
         if applied:
-            await frontier.urls.write([later], live, persist=ended and not _may_write_later(frontier, live, event))
+            at_once = ended and not _may_write_later(frontier, live, event, later)
+            await frontier.urls.write([later], live, persist=at_once)
         elif ended:
             await frontier.hosts.persist(live)
         if event.redirect_to or sitemaps:
@@ -69,13 +79,16 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
     return [*outputs.fetch_outputs(event, later), *named]
 
 
-def _may_write_later(frontier: FrontierState, live: LiveHost, event: PageFetched) -> bool:
-    """Return whether the host may be written with its next lease. Time that a server asks for is written at once.
+def _may_write_later(frontier: FrontierState, live: LiveHost, event: PageFetched, url: FrontierUrl) -> bool:
+    """Return whether the host may be written with its next lease, or when its page is settled.
 
-    Until then the stored row has the ended lease. After a crash the next owner drops it (`host_visit`).
+    Until then the stored row has the ended lease. After a crash the next owner drops it (`host_visit`). Trouble, and
+    time that a server asks for, are written at once.
     """
-    live.has_ended_lease = True
-    return "retry-after" not in event.headers and live.is_written_soon(frontier.now())
+    live.has_ended_lease, now = True, frontier.now()
+    if "retry-after" in event.headers or live.host.failures:
+        return False
+    return live.is_written_soon(now) or (will_be_settled(url) and frontier.hosts.gathering.may_gather(live, now))
 
 
 async def _sitemaps(
@@ -103,8 +116,8 @@ async def _sitemaps(
     return _own_sitemaps(rules.sitemaps, url, policy.origins)[: None if is_of_seed else MAX_SITEMAPS]
 
 
-def _own_sitemaps(named: Iterable[str], url: FrontierUrl, origins: AllowedOrigins) -> list[str]:
-    """Return the canonical URLs of the sitemaps that the robots.txt of a page's host names, also on other hosts."""
+def _own_sitemaps(named: Iterable[str], url: FrontierUrl | PageFetched, origins: AllowedOrigins) -> list[str]:
+    """Return the canonical URLs of the sitemaps that the robots.txt of a URL's host names, also on other hosts."""
     found: dict[str, None] = {}
     for one in named:
         with suppress(InvalidUrl):
@@ -165,7 +178,9 @@ async def take_host_file(frontier: FrontierState, event: PageFetched, partition:
         if lease and (file := live.host.files.get(lease.purpose)):
             _apply_file(file, event)
             _end_lease(frontier, live, event)
-            await frontier.hosts.persist(live)
+            live.has_ended_lease = True
+            if "retry-after" in event.headers or not live.is_written_soon(frontier.now()):
+                await frontier.hosts.persist(live)
             return []
         if lease:
             was_deferred = live.host.is_deferred
@@ -196,7 +211,17 @@ async def _apply_answer(frontier: FrontierState, event: PageFetched, before: Rob
         ref=event.body_ref,
     )
     rules = await frontier.robots.get(event.body_ref) if event.body_ref else None
-    return robots_after(before, answer, rules, frontier.policy.max_attempts)
+    after = robots_after(before, answer, rules, frontier.policy.max_attempts)
+    if rules is None or after.status != "rules":
+        return after
+    named = _own_sitemaps(rules.sitemaps, event, frontier.policy.origins)
+    return replace(after, speakers=_speakers(named, event.host))
+
+
+def _speakers(sitemaps: Iterable[str], host: str) -> tuple[str, ...]:
+    """Return what speaks for the host (`speaker_of`), by its sitemaps that are on other hosts."""
+    others = (speaker_of(url) for url in sitemaps if host_of(url) != host)
+    return tuple(one for one in dict.fromkeys(others) if len(one) <= MAX_SPEAKER_CHARS)[:MAX_SPEAKERS]
 
 
 async def take_settled(frontier: FrontierState, event: PageSettled, partition: int) -> None:
@@ -221,12 +246,14 @@ async def _write_settled(frontier: FrontierState, event: PageSettled, live: Live
         else:
             live.host.count_settled(is_unique=event.verdict in ("changed", "unchanged"), quality=event.quality)
     if url.settled_generation < event.generation:
-        verdict = SIGN_IN if event.is_sign_in else event.verdict
+        verdict = SIGN_IN if event.in_place == "sign_in" else event.verdict
         at = decisions.next_version(url, frontier.now())
         url = replace(url, at=at, settled_generation=event.generation, verdict=verdict)
-        # Refused: such as a page that asks not to be indexed. The validators of a sign-in page are not the content's.
-        if url.verdict in ("refused", "soft_404", SIGN_IN):
+        # Refused: such as a page that asks not to be indexed. What came in place of the content has other validators.
+        if url.verdict in ("refused", "soft_404") or event.in_place:
             url = decisions.without_validators(url)
+        if event.exhausting:
+            live.host.next_at = max(live.host.next_at, frontier.now() + round(EXHAUSTED_SECONDS * SECOND))
     if url.settled_generation == event.generation:
         url = frontier.plan_visit(url, live.host)
         if url.next_visit:

@@ -18,7 +18,7 @@ from streams.crawl.frontier.intake.url_batch import UrlBatch
 from streams.crawl.frontier.outputs import url_refused
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.scheduling.change_hints import MAX_FEEDS, MAX_SITEMAPS
-from streams.crawl.frontier.scheduling.ordering import finder_of
+from streams.crawl.frontier.scheduling.ordering import as_of_finder, finder_of
 from streams.crawl.frontier.scheduling.recrawl import hurry_visit, is_news, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.url_aliases import AliasTarget, alias_target, may_be_alias, may_replace
@@ -29,6 +29,8 @@ from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Delivery
 from streams.stores.protocols import FrontierUrl, QueueEntry
 from streams.topology import is_urgent_topic
+
+OF_OTHERS_ARE_READ = f"{MAX_SITEMAPS} sitemaps and feeds of a host are read if other hosts name them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +96,12 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
         return []
     async with frontier.hosts.lock_for_event(event.host, delivery.partition) as live:
         batch = UrlBatch(frontier, live, cause, delivery.at, is_urgent_topic(delivery.topic))
-        if finder := finder_of(event):
-            batch.finder_rank = await frontier.ranks.of(finder)
+        batch.finder = finder_of(event, live.host.robots.speakers, frontier.policy.origins)
+        if batch.is_of_stranger:
+            batch.finder_rank = await frontier.ranks.of(batch.finder)
         await batch.read([one.page_id for one in news])
         outputs_: list[Event] = []
-        for one in news:
+        for one in (as_of_finder(each, batch.finder) for each in news):
             await _note_seed(frontier, one, live)
             outputs_ += await _carry_out(batch, await _decide(batch, one), one)
         if batch.writes or batch.refused or batch.is_trapped:
@@ -136,7 +139,7 @@ async def _note_seed(frontier: FrontierState, event: PageDiscovered, live: LiveH
     share = await frontier.hosts.share(live, event.crawl_id) if decisions.opens_host(event) else None
     if share and not share.seeded:
         share.seeded = True
-        live.persisted_due = None  # the host is written together with the URLs
+        live.must_be_written = True
 
 
 async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
@@ -149,11 +152,12 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
     share = await frontier.hosts.find_share(live, event.crawl_id) or CrawlShare()
     limit = live.host.page_limit(event.max_pages, frontier.policy)
     queued = live.host.queued
-    if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit, queued):
+    policy, now = frontier.policy, frontier.now()
+    if reason := decisions.reason_to_skip(event, share, known, policy, now, limit, queued, finder=batch.finder):
         return Skip(reason, known)
     if reason := _reason_against_source(batch, event, known, is_seeded=share.seeded):
         return Skip(reason, known)
-    if known is None and (trap := live.host.traps.find(event, frontier.now() // SECOND)):
+    if known is None and (trap := live.host.traps.find(event, now // SECOND, batch.finder)):
         batch.is_trapped = True
         return Skip(trap, None)
     may_wait = known is None and may_be_alias(event)
@@ -182,11 +186,18 @@ def _reason_against_source(
     frontier, hints = batch.frontier, batch.live.host.hints
     is_counted = known is not None and known.purpose == "sitemap"
     if event.purpose == "sitemap" and event.why == "link":
-        if not frontier.policy.sitemaps or finder_of(event):
+        if not frontier.policy.sitemaps or batch.is_of_stranger:
             return "feeds of pages are not read, or only if their own site names them"
         batch.live.is_changed = True
+        if batch.finder:
+            return None if is_counted or hints.take_of_other() else OF_OTHERS_ARE_READ
         return None if is_counted or hints.take_feed() else f"the host has {MAX_FEEDS} feeds"
-    if event.purpose == "sitemap" and CrawlScope.of(event).asked_at and not is_seeded:
+    is_only_linked = bool(CrawlScope.of(event).asked_at) and not is_seeded
+    if event.purpose == "sitemap" and batch.finder:
+        batch.live.is_changed = True
+        if not (is_counted or hints.take_of_other()):
+            return OF_OTHERS_ARE_READ
+    elif event.purpose == "sitemap" and is_only_linked:
         batch.live.is_changed = True
         if not (is_counted or hints.take_sitemap()):
             return f"{MAX_SITEMAPS} sitemaps of a host are read if only links lead to it"
@@ -236,7 +247,7 @@ async def _carry_out(batch: UrlBatch, decision: Decision, event: PageDiscovered)
 
 def _count(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
     """Let the traps of the host count a URL that is taken for the first time."""
-    if known is None and batch.live.host.traps.count(event):
+    if known is None and batch.live.host.traps.count(event, batch.finder):
         batch.live.is_changed = True
 
 
@@ -269,7 +280,7 @@ def _with_place(batch: UrlBatch, url: FrontierUrl, event: PageDiscovered) -> Fro
 async def _skip(batch: UrlBatch, decision: Skip, event: PageDiscovered) -> Sequence[Event]:
     """Skip a link without a trace, or mark a seed in its crawl and return the reason as an event."""
     frontier, known = batch.frontier, decision.known
-    if batch.live.persisted_due is None and decisions.is_seed(event):
+    if (batch.live.must_be_written or batch.live.listed_due is None) and decisions.is_seed(event):
         await frontier.hosts.persist(batch.live)
     if known and not decisions.is_unanswered(known) and not decisions.may_be_promoted(known):
         batch.seen.append(event.page_id)
@@ -287,7 +298,7 @@ async def _refuse(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | N
         return []
     frontier = batch.frontier
     now = frontier.now()
-    queued = decisions.queue_url(event, known, batch.cause, 0, now)
+    queued = decisions.queue_url(event, known, batch.cause, 0, now, finder=batch.finder)
     ended = decisions.end_url(queued, *disallowed_outcome(event.host), now)
     await _leave_other_crawl(batch, event, known)
     batch.write(ended)
@@ -317,7 +328,7 @@ async def _queue(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | No
     position = leased.position if leased else batch.position(event, known)
     if position is None:
         return False  # no trace of the URL: it is discovered again, by its own site or when fewer wait
-    url = decisions.queue_url(event, known, batch.cause, position, batch.frontier.now())
+    url = decisions.queue_url(event, known, batch.cause, position, batch.frontier.now(), finder=batch.finder)
     if leased:
         url = replace(url, attempt=leased.attempt)  # the answer to the lease counts for this event, too
     await _leave_other_crawl(batch, event, known)

@@ -26,7 +26,8 @@ PROVEN_RIGHT = 10
 MAX_FEEDS = 8
 """Maximum number of feeds of a host that its pages name."""
 MAX_SITEMAPS = 16
-"""Maximum number of sitemaps of a host to which only links lead: one may name more pages than are taken in a day."""
+"""Maximum number of sitemaps of a host to which only links lead: one may name more pages than are taken in a day. It is
+also the maximum number of sitemaps and feeds of a host that other hosts name."""
 MIN_EXPECTED = 3.0
 """Minimum number of changes that stated intervals let a host's visits expect, before such intervals count."""
 MAX_EXPECTED = 100.0
@@ -54,6 +55,8 @@ class ChangeHints:
     """Number of feeds that pages of the host named and that are read."""
     sitemaps: int = 0
     """Number of sitemaps of the host that are read though only links led to it."""
+    of_others: int = 0
+    """Number of sitemaps and feeds of the host that are read since another host named them."""
     expected: float = 0.0
     """Number of visits that find a change if the stated intervals (`changefreq`) are true, of all such visits."""
     found: float = 0.0
@@ -94,6 +97,16 @@ class ChangeHints:
         if self.sitemaps >= MAX_SITEMAPS:
             return False
         self.sitemaps += 1
+        return True
+
+    def take_of_other(self) -> bool:
+        """Return whether a sitemap or feed that another host names is read, and note that it is.
+
+        It has a number of its own: no stranger uses up what the host's own robots.txt may name.
+        """
+        if self.of_others >= MAX_SITEMAPS:
+            return False
+        self.of_others += 1
         return True
 
     def judge(self, *, was_right: bool) -> None:

@@ -1,23 +1,26 @@
 """The order of URLs within a host's queue: own URLs before those that strangers link to; among strangers, turns. Pure.
 
-A URL's place in the queue is a time. Seeds, sitemaps and links from the same registrable domain get a head start: they
-come before all URLs of strangers that wait for less than that time. It is longer for a URL that promises more: by the
-priority of its sitemap, by a link from another site, by a true interval of changes. All of it is known when the URL is
-queued, so it costs no read. So a stranger's links delay nobody's own pages, and still get their turn. The URLs of each
-linking domain stand apart from each other by the host's delay: domains take turns, whatever number of links one has.
-The URLs of all strangers together are bounded, however many domains there are: in the host's budget, and in the queue,
-where after a first MAX_WAITING one is queued for each five delays.
+A URL's place in the queue is a time. Seeds, and links and sitemaps of the site itself, get a head start: they come
+before all URLs of strangers that wait for less than that time. Other names below the site's domain are strangers, too:
+on a platform they are other people's. The head start is longer for a URL that promises more: by the priority of its
+sitemap, by a link from another site, by a true interval of changes. All of it is known when the URL is queued, so it
+costs no read. So a stranger's links delay nobody's own pages, and still get their turn. The URLs of each linking domain
+stand apart from each other by the host's delay: domains take turns, whatever number of links one has. The URLs of all
+strangers together are bounded, however many domains there are: in the host's budget, and in the queue, where after a
+first MAX_WAITING one is queued for each five delays.
 
 Since the sum is bounded, an owner of many domains can only make the shares of other domains smaller. A domain that
 waited for its turn always gets one URL. The domains after the first MAX_DOMAINS share turns by their hash.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
 
 import xxhash
 
 from schemas.crawl import PageDiscovered
-from streams.crawl.domains import may_be_one_owner
+from streams.allowed_origins import AllowedOrigins
+from streams.crawl.domains import may_be_one_owner, surely_one_owner
 from streams.crawl.host_quality import standing
 from streams.crawl.sitemap_entries import MIDDLE_PRIORITY
 from streams.crawl.urls import host_of
@@ -59,12 +62,48 @@ SPENT = ""
 """Name of the number beside the turns in a host's row: until when the places of strangers are spent."""
 
 
-def finder_of(event: PageDiscovered) -> str:
-    """Return the host of another registrable domain that led to the URL, or "" if the URL is the site's own."""
-    if event.why not in ("link", "redirect", "canonical") or not event.referrer or event.depth == 0:
+def finder_of(event: PageDiscovered, speakers: Iterable[str], origins: AllowedOrigins) -> str:
+    """Return the host that led to the URL, or "" if that is surely its owner's.
+
+    Seeds are the operator's choice, and so is where a seed redirects. All names below one domain that the operator
+    opened for the crawl (`origins`) are one owner's. `speakers`: what speaks for the URL's host, since its
+    robots.txt names sitemaps there (sitemaps.org, cross submits; `speaker_of`).
+    """
+    is_chosen = event.depth == 0 and event.why in ("link", "redirect", "canonical")
+    if event.why == "seed" or not event.referrer or is_chosen:
         return ""
     finder = host_of(event.referrer)
-    return "" if may_be_one_owner(finder, event.host) else finder
+    is_opened = origins.names_origin_of(event.url) and origins.names_origin_of(event.referrer)
+    if surely_one_owner(finder, event.host) or (is_opened and may_be_one_owner(finder, event.host)):
+        return ""
+    return "" if any(_is_of_speaker(event.referrer, one) for one in speakers) else finder
+
+
+def speaker_of(sitemap: str) -> str:
+    """Return what speaks for a host whose robots.txt names this sitemap on another host: the sitemap's folder.
+
+    It is the sitemap itself where people share the folder: at the top of a server, and where a query says whose it is.
+    """
+    folder = sitemap.partition("?")[0].rpartition("/")[0] + "/"
+    return sitemap if "?" in sitemap or not _is_folder(folder) else folder
+
+
+def _is_of_speaker(url: str, speaker: str) -> bool:
+    """Return whether what speaks for a host has this URL."""
+    return url.startswith(speaker) if _is_folder(speaker) else url == speaker
+
+
+def _is_folder(speaker: str) -> bool:
+    """Return whether this is a folder of a server, and neither one file nor the whole server."""
+    parts = urlsplit(speaker)
+    return not parts.query and parts.path.endswith("/") and parts.path.strip("/") != ""
+
+
+def as_of_finder(event: PageDiscovered, finder: str) -> PageDiscovered:
+    """Return the event as it counts: a page in the sitemap of somebody else is a link, without dates and priorities."""
+    if not finder or event.why != "sitemap" or event.purpose != "page":
+        return event
+    return event.model_copy(update={"why": "link", "modified": (), "change_seconds": (), "priorities": ()})
 
 
 def turn_gap(gap: int, rank: float) -> int:

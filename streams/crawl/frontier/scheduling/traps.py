@@ -10,10 +10,9 @@ Depth, repetition and long queries are rules of each URL by itself (`streams.cra
 session ids are no part of a canonical URL.
 
 Anybody can link to any number of queries of another's path. So the URLs that strangers found have counts of their own,
-and so have those that other hosts of the owner found: `may_be_one_owner` says that they may be the same people's, and
-not that they are. The counts of a kind leave out further links of that kind, and never a link of the host itself. A URL
-counts once, when the frontier takes it, however often it is announced. Only pages of the same host teach an order of
-parts.
+and so have those that other hosts of the domain found, which may be the same people's or not. The counts of a kind
+leave out further links of that kind, and never a link of the host itself. A URL counts once, when the frontier takes
+it, however often it is announced. Only pages of the same owner teach an order of parts.
 """
 
 import re
@@ -24,9 +23,8 @@ from typing import Literal
 import xxhash
 
 from schemas.crawl import PageDiscovered
-from streams.crawl.frontier.scheduling.ordering import finder_of
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.frontier.scheduling.path_orders import PathOrders
-from streams.crawl.urls import host_of
 
 MONTHS_AHEAD = 13
 """Number of months from now on whose pages may be events that are planned."""
@@ -102,26 +100,26 @@ class Traps:
         }
         return {name: part for name, part in (self._stored | parts).items() if part}
 
-    def find(self, event: PageDiscovered, now_seconds: int) -> str | None:
-        """Return why a URL is left out, and count that it is; or None."""
+    def find(self, event: PageDiscovered, now_seconds: int, finder: str) -> str | None:
+        """Return why a URL is left out, and count that it is; or None. `finder`: as `ordering.finder_of` has it."""
         if not _may_be_trap(event):
             return None
-        found = self._find(_after_host(event.url), now_seconds, _finder_kind(event))
+        found = self._find(_after_host(event.url), now_seconds, _finder_kind(event, finder))
         if found is None:
             return None
         name, detail = found
         self.left_out[name] = self.left_out.get(name, 0) + 1
         return f"trap: {name}: {detail}"
 
-    def count(self, event: PageDiscovered) -> bool:
+    def count(self, event: PageDiscovered, finder: str) -> bool:
         """Count a URL that the frontier takes and that it did not know before. Return whether the row has changed."""
         if not _may_be_trap(event):
             return False
         path, _, query = _after_host(event.url).partition("?")
-        finder = _finder_kind(event)
+        kind = _finder_kind(event, finder)
         if query:
-            _count(self._counts_of(finder), _key(path))
-        has_learned = finder == "host" and self._orders.count(path, query)
+            _count(self._counts_of(kind), _key(path))
+        has_learned = kind == "host" and self._orders.count(path, query)
         return bool(query) or has_learned
 
     def reason(self, url: str, now_seconds: int) -> str | None:
@@ -153,11 +151,11 @@ def _may_be_trap(event: PageDiscovered) -> bool:
     return event.why in ("link", "redirect", "canonical") and event.depth > 0 and event.purpose == "page"
 
 
-def _finder_kind(event: PageDiscovered) -> Finder:
-    """Return who led to the URL: no page of another host, one of the same owner, or a stranger's."""
-    if not event.referrer or host_of(event.referrer) == event.host:
+def _finder_kind(event: PageDiscovered, finder: str) -> Finder:
+    """Return who led to the URL: surely the host's owner, another host of its domain, or a stranger."""
+    if not finder:
         return "host"
-    return "stranger" if finder_of(event) else "sibling"
+    return "sibling" if may_be_one_owner(finder, event.host) else "stranger"
 
 
 def _count(counts: dict[str, int], key: str) -> None:

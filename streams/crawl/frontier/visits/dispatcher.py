@@ -14,6 +14,7 @@ from streams.crawl.frontier.hosts.live_hosts import RETRY_MICROS
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.visits.host_visit import visit
+from streams.grouped_calls import is_cancelled
 
 log = structlog.get_logger(__name__)
 
@@ -71,7 +72,9 @@ class Dispatcher:
             self.woken.clear()
             try:
                 when = await self.visit_due()
-            except Exception:
+            except (Exception, asyncio.CancelledError) as error:
+                if is_cancelled(error):
+                    raise
                 log.exception("the frontier could not read its hosts; trying again")
                 when = self._state.now() + RETRY_MICROS
             await self._wait(when)
@@ -143,7 +146,9 @@ class Dispatcher:
             if partition in self._hosts.owned:  # else it was assigned anew meanwhile, and is claimed in the next round
                 log.warning("another worker owns a partition of this frontier", partition=partition)
                 self._give_up(partition)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if is_cancelled(error):
+                raise
             log.warning("a visit of a host failed; it is read again", host=name, error=str(error) or repr(error))
 
     async def _wait(self, when: int | None) -> None:

@@ -86,7 +86,7 @@ async def _handle_first_entry(frontier: FrontierState, live: LiveHost) -> bool:
         return False
     if await schedule_due_file(frontier, live):
         return False
-    url = await hosts.url(live, entry.page_id)
+    url = await hosts.first_url(live, entry)
     if url is None or url.position != entry.position or live.host.is_leased(url.page_id):
         hosts.take(live)  # a stale entry
     elif waits_for_visit(url):
@@ -159,7 +159,7 @@ async def _end_url(frontier: FrontierState, live: LiveHost, url: FrontierUrl, ou
     if outcome == "disallowed":  # its aliases may be allowed
         await frontier.held.release_for(url.host, url.page_id)
     frontier.hosts.take(live)
-    live.persisted_due = live.persisted_due or 0
+    live.listed_due = live.listed_due or 0
 
 
 async def _announce_end(frontier: FrontierState, url: FrontierUrl) -> None:
@@ -169,8 +169,6 @@ async def _announce_end(frontier: FrontierState, url: FrontierUrl) -> None:
 
 async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> None:
     now, host = frontier.now(), live.host
-    if live.unwritten(url.page_id):  # the next owner of the host must find the URL of each lease
-        await frontier.hosts.write(live, answers=False)
     lease = decisions.lease_of(url, frontier.policy, now)
     frontier.hosts.take(live)
     host.leases[lease.lease_id] = lease

@@ -18,6 +18,8 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 class _Writer(Protocol):
     parts: list[str]
     chars: int
+    unread: int
+    """Characters beyond the maximum."""
     title: str
 
     def write(self, root: Any) -> None: ...
@@ -54,4 +56,5 @@ def convert_office(body: bytes, url: str) -> Converted:
         modified=facts["modified"],
         language=facts.get("language", ""),
         description=facts.get("description", "") or facts.get("subject", ""),
+        unread_chars=writer.unread,
     )

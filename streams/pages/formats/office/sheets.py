@@ -11,7 +11,7 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-from streams.pages.formats.converted import MAX_CHARS, clean, element, page
+from streams.pages.formats.converted import MAX_CHARS, clean, element, estimate_rest, page
 from streams.pages.formats.office.cell_values import NumberFormats, Value
 from streams.pages.formats.office.package import Package, child, relation_id
 from streams.pages.formats.office.tables import Cell, table
@@ -47,6 +47,7 @@ class SheetsWriter:
     def __init__(self, package: Package) -> None:
         self.parts: list[str] = []
         self.chars = 0
+        self.unread = 0
         self.title = ""
         self._package = package
         self._texts = _shared_texts(package.read_related(package.main, "sharedStrings"))
@@ -61,6 +62,7 @@ class SheetsWriter:
         for position, node in enumerate(listed if listed is not None else (), 1):
             relation = relations.get(relation_id(node))
             if position > MAX_SHEETS or self.chars > MAX_CHARS:
+                self.unread += estimate_rest(self.chars, position - 1, len(listed))
                 return
             if relation and relation.kind == "worksheet" and attribute(node, "state") not in _HIDDEN:
                 self._sheet(position, attribute(node, "name"), relation.target)
@@ -105,9 +107,9 @@ class SheetsWriter:
     def _rows(self, data: Any, marks: _Marks) -> list[list[Cell]]:
         """Return the rows that have text. Empty cells between others stay."""
         rows: list[list[Cell]] = []
-        at = 0
+        at, before = 0, self.chars
         merged = _Merged(marks.covered)
-        for row in data if data is not None else ():
+        for seen, row in enumerate(data if data is not None else (), 1):
             at = number(row, "r", at + 1)
             if attribute(row, "hidden") in _ON:
                 continue
@@ -115,6 +117,7 @@ class SheetsWriter:
             if any(cell.html for cell in cells):
                 rows.append(cells)
             if self.chars > MAX_CHARS:
+                self.unread += estimate_rest(self.chars - before, seen, len(data))
                 break
         width = min((_leading(row) for row in rows), default=0)
         return [row[width:] for row in rows]

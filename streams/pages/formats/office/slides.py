@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from streams.pages.formats.converted import MAX_CHARS, clean, page
+from streams.pages.formats.converted import MAX_CHARS, clean, estimate_rest, page
 from streams.pages.formats.office.package import Package, child, relation_id
 from streams.pages.formats.office.tables import Cell, table
 from streams.pages.formats.zipped import MAX_XML_DEPTH, attribute, local_name, number
@@ -28,6 +28,7 @@ class SlidesWriter:
     def __init__(self, package: Package) -> None:
         self.parts: list[str] = []
         self.chars = 0
+        self.unread = 0
         self.title = ""
         self._package = package
 
@@ -37,6 +38,7 @@ class SlidesWriter:
         for position, node in enumerate(listed if listed is not None else (), 1):
             relation = relations.get(relation_id(node))
             if position > MAX_SLIDES or self.chars > MAX_CHARS:
+                self.unread += estimate_rest(self.chars, position - 1, len(listed))
                 return
             slide = self._package.read(relation.target) if relation else None
             if relation and slide is not None and attribute(slide, "show", "1") not in ("0", "false"):

@@ -12,7 +12,7 @@ from typing import Any
 from streams.pages.formats.converted import MAX_CHARS, clean, footnote
 from streams.pages.formats.office.package import Package, child, is_on
 from streams.pages.formats.office.tables import Cell, merge_down, table
-from streams.pages.formats.zipped import MAX_XML_DEPTH, attribute, local_name, number
+from streams.pages.formats.zipped import MAX_XML_DEPTH, attribute, local_name, number, text_length
 
 MAX_BASES = 20
 """Maximum length of a chain of styles."""
@@ -94,6 +94,7 @@ class WordWriter:
     def __init__(self, package: Package) -> None:
         self.parts: list[str] = []
         self.chars = 0
+        self.unread = 0
         self.title = ""
         self._looks = _Looks(package)
         self._relations = package.relations(package.main)
@@ -114,7 +115,10 @@ class WordWriter:
 
     def _block(self, node: Any, depth: int) -> None:
         name = local_name(node)
-        if not name or name in _SKIPPED or depth > MAX_XML_DEPTH or self.chars > MAX_CHARS:
+        if not name or name in _SKIPPED or depth > MAX_XML_DEPTH:
+            return
+        if self.chars > MAX_CHARS:
+            self.unread += text_length(node)
             return
         match name:
             case "p":

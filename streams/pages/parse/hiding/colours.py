@@ -79,3 +79,16 @@ def _of_function(name: str, written: str) -> Colour | None:
         return Colour(first * scale, second * scale, third * scale, alpha)
     red, green, blue = colorsys.hls_to_rgb(first % 360 / 360, third / 100, second / 100)
     return Colour(255 * red, 255 * green, 255 * blue, alpha)
+
+
+def contrast(one: Colour, other: Colour) -> float:
+    """Return the contrast of two colours (WCAG 2.2: 1 to 21). A transparent one lets the other through."""
+    first, second = sorted((_luminance(one, other), _luminance(other, other)))
+    return (second + 0.05) / (first + 0.05)
+
+
+def _luminance(colour: Colour, behind: Colour) -> float:
+    pairs = ((colour.red, behind.red), (colour.green, behind.green), (colour.blue, behind.blue))
+    mixed = [(colour.cover * own + (1 - colour.cover) * other) / 255 for own, other in pairs]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in mixed)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

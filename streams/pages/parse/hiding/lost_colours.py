@@ -6,18 +6,19 @@ an external style sheet or an image may give a background stops the search above
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
-from streams.pages.parse.elements import state_above, unknown_ancestors
 from streams.pages.parse.hiding.colours import Colour, read_attribute
-from streams.pages.parse.hiding.rules import Rule, Selector, names_in, names_of, read_selector
+from streams.pages.parse.hiding.rules import Attributes, Rule, Selector, last_part, names_in, names_of, read_selector
 from streams.pages.parse.hiding.styles import (
     COLOURS,
+    Declarations,
     background,
     is_drawn_otherwise,
+    may_colour,
     read_declarations,
     text_colour,
 )
@@ -30,11 +31,11 @@ _STYLED_ELEMENTS = frozenset({"section", "header", "footer", "main", "nav", "asi
 """Elements that a style sheet often colours without a class."""
 _OWN_COLOURS = frozenset({"a", "button", "input", "mark", "select", "textarea"})
 """Elements to which browsers give a colour."""
-_SPLIT = re.compile(r"[\s>+~]++")
-_HINT = re.compile(r"color|background|position", re.IGNORECASE)
 _READ = frozenset({*COLOURS, "position"})
 _DRAWING_NAMES = re.compile(r"clip|gradient|shadow|stroke|outline", re.IGNORECASE)
 """Words in a class that draws letters without a colour, by the background inside them or around them."""
+_WITH_COLOURS = frozenset({"style", "bgcolor", "background", "color", "text"})
+"""Attributes that may give an element a colour."""
 _PLACED = ("absolute", "fixed", "sticky", "relative")
 
 
@@ -46,15 +47,36 @@ class _Drawn:
     behind: Colour | None = None
 
 
-class LostColours:
-    """The elements of a page whose letters have the colour of what is behind them."""
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """An element's colours, as its declarations say them."""
 
-    def __init__(self, tree: LexborHTMLParser, rules: Iterable[Rule]) -> None:
-        links = tree.css("link[rel~=stylesheet i]")
-        has_others = any(link.attributes.get("media") != "print" for link in links)
-        self._rules = _ColourRules(() if has_others else rules)
-        self._sees_all = not has_others and self._rules.are_all_read
+    is_read: bool = False
+    """True if any of them is about colours, or about the place of the element."""
+    letters: Colour | None = None
+    inherits_letters: bool = True
+    behind: Colour | bool = False
+    is_placed: bool = False
+    is_drawn_otherwise: bool = False
+
+
+_NOTHING_KNOWN = _Drawn()
+_NO_STYLE = _Style()
+
+
+class LostColours:
+    """The elements of a page whose letters have the colour of what is behind them.
+
+    `rules` come from the page's own sheets; None if it has other sheets, too. `names` are the classes and ids of the
+    page's elements.
+    """
+
+    def __init__(self, rules: Iterable[Rule] | None, names: frozenset[str]) -> None:
+        self._rules = _ColourRules(rules or (), names)
+        self._sees_all = rules is not None and self._rules.are_all_read
         self._drawn: dict[int, _Drawn] = {}
+        self._styles: dict[tuple[str, str | None, str | None], _Style] = {}
+        """By name, class and id, for elements that have their colours of rules only: pages repeat these."""
 
     @property
     def names(self) -> bool:
@@ -64,50 +86,60 @@ class LostColours:
     @staticmethod
     def may_hide(style: str) -> bool:
         """Return False for a style that surely changes no colour: a quick test."""
-        return "\\" in style or _HINT.search(style) is not None
+        return "\\" in style or may_colour(style) or "position" in style.lower()
 
     def are_drawn_otherwise(self, node: LexborNode) -> bool:
         """Return whether the element's letters are seen without their colour, as far as its classes tell."""
-        return is_drawn_otherwise(self._declared(node)) or any(map(_DRAWING_NAMES.search, names_of(node.attributes)))
+        attributes = node.attributes
+        style = self._style_of(node.tag or "", attributes)
+        return style.is_drawn_otherwise or any(map(_DRAWING_NAMES.search, names_of(attributes)))
 
-    def has(self, node: LexborNode, attributes: Mapping[str, str | None]) -> bool:
+    def has(self, node: LexborNode, attributes: Attributes) -> bool:
         """Return whether the element declares a colour or a background, with which its letters are not seen."""
-        style = attributes.get("style")
-        is_coloured = (style and self.may_hide(style)) or "bgcolor" in attributes or "color" in attributes
+        written = attributes.get("style")
+        is_coloured = (written and self.may_hide(written)) or "bgcolor" in attributes or "color" in attributes
         if not is_coloured and not self._sees_all:
             return False
-        declared = self._declared(node)
-        if not declared or _READ.isdisjoint(declared) or is_drawn_otherwise(declared):
+        style = self._style_of(node.tag or "", attributes)
+        if not style.is_read or style.is_drawn_otherwise:
             return False
         drawn = self._drawn_at(node)
         return drawn.letters is not None and drawn.behind is not None and drawn.letters.is_lost_on(drawn.behind)
 
     def _drawn_at(self, node: LexborNode) -> _Drawn:
-        for element in (*unknown_ancestors(node, self._drawn), node):
-            above = state_above(element, self._drawn, _Drawn())
-            self._drawn[element.mem_id] = self._draw(element, above)
-        return self._drawn[node.mem_id]
+        above = _NOTHING_KNOWN
+        path: list[tuple[LexborNode, _Style, bool]] = []
+        element: LexborNode | None = node
+        while element is not None:
+            if (drawn := self._drawn.get(element.mem_id)) is not None:
+                above = drawn
+                break
+            attributes, tag = element.attributes, element.tag or ""
+            is_known = not self._is_coloured_elsewhere(tag, attributes)
+            path.append((element, self._style_of(tag, attributes), is_known))
+            element = element.parent if is_known else None  # it takes nothing from above that is sure
+        for element, style, is_known in reversed(path):
+            above = self._drawn[element.mem_id] = _draw(element.tag or "", style, above, is_known)
+        return above
 
-    def _draw(self, node: LexborNode, above: _Drawn) -> _Drawn:
-        declared = self._declared(node)
-        is_known = not self._is_coloured_elsewhere(node)
-        inherits = is_known and "color" not in declared and node.tag not in _OWN_COLOURS
-        letters = text_colour(declared) or (above.letters if inherits else None)
-        found = background(declared)
-        if isinstance(found, Colour):
-            return _Drawn(letters, found)
-        is_elsewhere = found or not is_known or declared.get("position") in _PLACED or is_drawn_otherwise(declared)
-        return _Drawn(letters, None if is_elsewhere else above.behind)
-
-    def _is_coloured_elsewhere(self, node: LexborNode) -> bool:
+    def _is_coloured_elsewhere(self, tag: str, attributes: Attributes) -> bool:
         """Return whether something that isn't known may give the element a colour."""
-        names, tag = names_of(node.attributes), node.tag or ""
         if self._sees_all:
-            return self._rules.may_colour(tag, names)
-        return bool(names) or tag in _STYLED_ELEMENTS
+            return self._rules.may_colour(tag, names_of(attributes))
+        return tag in _STYLED_ELEMENTS or bool(names_of(attributes))
 
-    def _declared(self, node: LexborNode) -> Mapping[str, str]:
-        attributes, tag = node.attributes, node.tag or ""
+    def _style_of(self, tag: str, attributes: Attributes) -> _Style:
+        if not _WITH_COLOURS.isdisjoint(attributes):
+            return _judge(self._declared(tag, attributes))
+        if not self._sees_all:
+            return _NO_STYLE
+        key = tag, attributes.get("class"), attributes.get("id")
+        style = self._styles.get(key)
+        if style is None:
+            style = self._styles[key] = _judge(self._rules.declared(tag, names_of(attributes)))
+        return style
+
+    def _declared(self, tag: str, attributes: Attributes) -> Declarations:
         declared: dict[str, str] = {}
         if value := attributes.get("bgcolor"):
             declared["background-color"] = _as_css(value)
@@ -118,7 +150,29 @@ class LostColours:
         if self._sees_all:
             declared |= self._rules.declared(tag, names_of(attributes))
         style = attributes.get("style") or ""
-        return declared | read_declarations(style) if self.may_hide(style) else declared
+        return {**declared, **read_declarations(style)} if self.may_hide(style) else declared
+
+
+def _draw(tag: str, style: _Style, above: _Drawn, is_known: bool) -> _Drawn:
+    inherits = is_known and style.inherits_letters and tag not in _OWN_COLOURS
+    letters = style.letters or (above.letters if inherits else None)
+    if isinstance(style.behind, Colour):
+        return _Drawn(letters, style.behind)
+    is_elsewhere = style.behind or not is_known or style.is_placed or style.is_drawn_otherwise
+    return _Drawn(letters, None if is_elsewhere else above.behind)
+
+
+def _judge(declared: Declarations) -> _Style:
+    if _READ.isdisjoint(declared):
+        return _NO_STYLE
+    return _Style(
+        is_read=True,
+        letters=text_colour(declared),
+        inherits_letters="color" not in declared,
+        behind=background(declared),
+        is_placed=declared.get("position") in _PLACED,
+        is_drawn_otherwise=is_drawn_otherwise(declared),
+    )
 
 
 def _as_css(value: str) -> str:
@@ -127,38 +181,45 @@ def _as_css(value: str) -> str:
 
 
 class _ColourRules:
-    """The colours that a page's own rules give to classes, ids and elements."""
+    """The colours that a page's own rules give to the classes and ids on it (`names`), and to elements."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self._by_name: dict[str, list[tuple[Selector, Mapping[str, str]]]] = {}
+    def __init__(self, rules: Iterable[Rule], names: frozenset[str]) -> None:
+        self._names = names
+        self._by_name: dict[str, list[tuple[Selector, Declarations]]] = {}
         self._unread: set[str] = set()
         """The classes, ids and elements that other rules may colour."""
         self.are_all_read = True
         count = 0
         for begin, body, is_conditional in rules:
-            if not _HINT.search(body):
+            if not (may_colour(body) or "position" in body.lower()):
                 continue
-            declared = {name: value for name, value in read_declarations(body).items() if name in _READ}
-            if not declared:
+            selectors = [each for written in begin.split(",") if self._may_match(each := written.strip())]
+            if not selectors or _READ.isdisjoint(declared := read_declarations(body)):
                 continue
-            for written in begin.split(","):
+            read = {name: value for name, value in declared.items() if name in _READ}
+            for written in selectors:
                 count += 1
                 if count > MAX_SELECTORS:
                     self.are_all_read = False
                     return
-                self._add(written.strip(), declared, is_conditional)
+                self._add(written, read, is_conditional)
 
     def __bool__(self) -> bool:
         return bool(self._by_name)
 
-    def _add(self, written: str, declared: Mapping[str, str], is_conditional: bool) -> None:
+    def _may_match(self, written: str) -> bool:
+        """Return False for a selector of elements that the page doesn't have: sheets are written for whole sites."""
+        names = names_in(last_part(written))
+        return not names or not names.isdisjoint(self._names)
+
+    def _add(self, written: str, declared: Declarations, is_conditional: int) -> None:
         selector = read_selector(written)
         if selector is not None and not is_conditional:
             of_name = self._by_name.setdefault(min(selector.names, default=selector.tag), [])
             if len(of_name) < MAX_SELECTORS_OF_NAME:
                 of_name.append((selector, declared))
                 return
-        last = _SPLIT.split(written)[-1]
+        last = last_part(written)
         if "::" in last or ":hover" in last:
             return
         self._unread |= names_in(last) or {last.partition(":")[0].partition("[")[0].lower() or "*"}
@@ -167,7 +228,7 @@ class _ColourRules:
         found: dict[str, str] = {}
         for name in (tag, *sorted(names & self._by_name.keys(), reverse=True)):  # ids (`#`) after classes (`.`)
             for selector, declared in self._by_name.get(name, ()):
-                if selector.names <= names and selector.tag in ("", tag):
+                if selector.matches(tag, names):
                     found |= declared
         return found
 

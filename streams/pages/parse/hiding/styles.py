@@ -5,42 +5,70 @@ This is no CSS engine: it reads the declarations of one element, in linear time.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from streams.pages.parse.hiding.colours import Colour, read_colour
 
+MAX_CACHED_CHARS = 300
+"""Maximum length (characters) of declarations that are read once: pages repeat short ones."""
 FAR_PIXELS = 900
 """Minimum distance to the left of or above the page, or between a text and its place, that no reader sees (pixels)."""
-_PIXELS_OF_UNIT = {"px": 1.0, "": 1.0, "em": 16.0, "rem": 16.0, "%": 10.0, "vw": 10.0, "vh": 10.0, "pt": 1.3}
+PIXELS_OF_UNIT = {
+    **{"px": 1.0, "": 1.0, "em": 16.0, "rem": 16.0, "%": 10.0, "vw": 10.0, "vh": 10.0, "pt": 1.3, "pc": 16.0},
+    **{"cm": 37.8, "mm": 3.8, "q": 0.9, "in": 96.0},
+}
 """About how many pixels a unit has: enough to tell far from near."""
 
 _LITERAL = re.compile(
-    r"""\\.|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|url\(\s*+(?!["'\s])[^)]*+\)?""",
-    re.IGNORECASE | re.DOTALL,
+    r"""\\.|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|u[rR][lL]\(\s*+(?!["'\s])[^)]*+\)?"""
+    r"""|U[rR][lL]\(\s*+(?!["'\s])[^)]*+\)?""",
+    re.DOTALL,
 )
-"""The parts of a text of CSS that are no syntax: an escaped character, a comment, a string, an address."""
+"""The parts of a text of CSS that are no syntax: an escaped character, a comment, a string, an address. Each begins
+with a letter, not a set of them, so that the search skips all other letters."""
+_NO_WORD = re.compile(r"[^\w-]")
+_MAX_SPACES = 8
+"""Maximum number of spaces between an attribute's sign and its value."""
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})[ \t\n\r\f]?|(.))", re.DOTALL)
-_LENGTH = re.compile(r"([+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}))([a-z%]*+)")
+_LENGTH = re.compile(r"([+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(?:e[+-]?[0-9]{1,3})?)([a-z%]*+)")
 _TRANSFORM = re.compile(r"(scale3d|scalex|scaley|scale|matrix)\(([^()]*)\)")
-_HINT = re.compile(r"none|hidden|collapse|opacity|font|color|-[0-9]|clip|scale|matrix|:\s*0", re.IGNORECASE)
-"""A part of each block of declarations that hides its element."""
+_HINTS = ("visibility", "clip", "scale", "matrix")
+_NAMES = ("display", "opacity", "font-size")
+_HINT = re.compile(r"display\s*:\s*none|opacity\s*[:(]\s*(?:-|\+?\.?0)|font-size\s*:\s*(?:[-+.0]|1(?:\.0|(?![0-9.])))")
+_FAR_BACK = re.compile(r"-[0-9]{2}")
+_NO_ROOM = re.compile(r"(?<!line-)(?:height|width)\s*:\s*[-+.01]")
+_LETTERS = re.compile(r"color(?<!-color)\s*:|text-fill-color")
+_BEHIND = re.compile(r"background|transparent|[(]|#(?:[0-9a-f]{3}|[0-9a-f]{6})0")
+"""Parts of which each block of declarations that hides its element has one of the first; or else _NO_ROOM beside
+`overflow`, or both others. A word is looked for before a pattern: most blocks have none."""
 
 Declarations = Mapping[str, str]
 
 
-def read_declarations(text: str) -> dict[str, str]:
+def read_declarations(text: str) -> Declarations:
     """Return the value of each property, both in lower case. Comments and escapes are resolved; the last value wins."""
+    return _read_again(text) if len(text) <= MAX_CACHED_CHARS else _read(text)
+
+
+def _read(text: str) -> Declarations:
     text = unescape(remove_literals(text))
     found: dict[str, str] = {}
     important: set[str] = set()
     for declaration in text.lower().split(";"):
         name, _, value = declaration.partition(":")
-        value, mark, _ = value.partition("!")
         name = name.strip()
-        if name and (mark or name not in important):
-            found[name] = " ".join(value.split())
-            if mark:
-                important.add(name)
+        if not name:
+            continue
+        if "!" in value:
+            value = value.partition("!")[0]
+            important.add(name)
+        elif name in important:
+            continue
+        found[name] = " ".join(value.split())
     return found
+
+
+_read_again = lru_cache(maxsize=1_000)(_read)
 
 
 def remove_literals(text: str) -> str:
@@ -51,6 +79,26 @@ def remove_literals(text: str) -> str:
     if "/*" not in text and '"' not in text and "'" not in text and "(" not in text:
         return text
     return _LITERAL.sub(_empty, text)
+
+
+def remove_syntax(sheet: str) -> str:
+    """Return a style sheet as `remove_literals` does, but with the values of attributes in selectors.
+
+    All that could be syntax in them is escaped, so that `[href="a.b, c{"]` is one selector without a class.
+    """
+    return _LITERAL.sub(_empty_or_escape, sheet) if "=" in sheet else remove_literals(sheet)
+
+
+def _empty_or_escape(found: re.Match[str]) -> str:
+    literal, begin = found[0], found.start()
+    is_value = literal[0] in "\"'" and literal[-1] == literal[0] and len(literal) > 1
+    if not is_value or not found.string[max(0, begin - _MAX_SPACES) : begin].rstrip().endswith("="):
+        return _empty(found)
+    return f"{literal[0]}{_NO_WORD.sub(_escape, unescape(literal[1:-1]))}{literal[0]}"
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\{ord(found[0]):06x}"
 
 
 def _empty(found: re.Match[str]) -> str:
@@ -83,14 +131,14 @@ def _is_invisible(declared: Declarations) -> bool:
 
 
 def _is_transparent(declared: Declarations) -> bool:
-    value = _first_length(declared.get("opacity", ""))
+    value = length_of(declared.get("opacity", ""))
     if value is None and (written := declared.get("filter", "")).startswith("opacity("):
-        value = _first_length(written[8:])
+        value = length_of(written[8:])
     return value is not None and value <= 0.01
 
 
 def _has_no_letters(declared: Declarations) -> bool:
-    size = _first_length(declared.get("font-size", ""))
+    size = length_of(declared.get("font-size", ""))
     return size is not None and size <= 1 and "calc" not in declared["font-size"]
 
 
@@ -108,13 +156,13 @@ def _is_off_screen(declared: Declarations) -> bool:
 def _is_clipped(declared: Declarations) -> bool:
     path, area = declared.get("clip-path", ""), declared.get("clip", "")
     if path.startswith("inset("):
-        inset = _first_length(path[6:])
+        inset = length_of(path[6:])
         return inset is not None and "%" in path and inset >= 500  # 50 % from each side
     if path.startswith("circle("):
-        return _first_length(path[7:]) == 0
+        return length_of(path[7:]) == 0
     if not area.startswith("rect(") or declared.get("position") not in ("absolute", "fixed"):
         return False
-    return all((_first_length(side) or 0) <= 1 for side in _LENGTHS.split(area[5:].strip(") ")))
+    return all((length_of(side) or 0) <= 1 for side in _LENGTHS.split(area[5:].strip(") ")))
 
 
 def _is_scaled_away(declared: Declarations) -> bool:
@@ -130,7 +178,7 @@ def _is_scaled_away(declared: Declarations) -> bool:
 
 
 def _is_zero(number: str) -> bool:
-    return _first_length(number) == 0
+    return length_of(number) == 0
 
 
 def _has_no_room(declared: Declarations) -> bool:
@@ -138,7 +186,7 @@ def _has_no_room(declared: Declarations) -> bool:
         return False
     if any(declared[name] not in ("0", "0px") for name in declared if name.startswith("padding")):
         return False  # a box with the shape of a video has no height, and its padding gives the room
-    sizes = (_first_length(declared.get(name, "")) for name in ("height", "max-height", "width", "max-width"))
+    sizes = (length_of(declared.get(name, "")) for name in ("height", "max-height", "width", "max-width"))
     return any(size is not None and size <= 1 for size in sizes)
 
 
@@ -152,8 +200,13 @@ def _has_no_colour(declared: Declarations) -> bool:
 
 def text_colour(declared: Declarations) -> Colour | None:
     """Return the colour of the letters; None if it is not declared, or not known."""
-    written = declared.get("-webkit-text-fill-color") or declared.get("color")
+    written = written_colour(declared)
     return read_colour(written) if written else None
+
+
+def written_colour(declared: Declarations) -> str:
+    """Return the colour of the letters as it is declared; empty if it is not."""
+    return declared.get("-webkit-text-fill-color") or declared.get("color") or ""
 
 
 def background(declared: Declarations) -> Colour | bool:
@@ -241,17 +294,34 @@ def declares(declared: Declarations, way: str) -> bool:
 
 def may_hide(style: str) -> bool:
     """Return False for a text that surely hides nothing: a quick test."""
-    return "\\" in style or "/*" in style or _HINT.search(style) is not None
+    if "\\" in style or "/*" in style:
+        return True
+    text = style.lower()
+    for hint in _HINTS:
+        if hint in text:
+            return True
+    for name in _NAMES:
+        if name in text and _HINT.search(text):
+            return True
+    if _FAR_BACK.search(text) or ("overflow" in text and _NO_ROOM.search(text)):
+        return True
+    return _LETTERS.search(text) is not None and _BEHIND.search(text) is not None
 
 
-def _first_length(value: str) -> float | None:
+def may_colour(style: str) -> bool:
+    """Return False for a text that surely gives no colour: a quick test."""
+    text = style.lower()
+    return "color" in text or "background" in text
+
+
+def length_of(value: str) -> float | None:
     """Return the value's first number in pixels, if the value begins with one."""
     found = _LENGTH.match(value.strip())
     if found is None:
         return None
-    return float(found[1]) * _PIXELS_OF_UNIT.get(found[2], 16.0)
+    return float(found[1]) * PIXELS_OF_UNIT.get(found[2], 16.0)
 
 
 def _is_far(value: str) -> bool:
-    length = _first_length(value)
+    length = length_of(value)
     return length is not None and length <= -FAR_PIXELS

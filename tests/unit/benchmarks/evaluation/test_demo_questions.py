@@ -1,8 +1,7 @@
 """The questions of the demo, and names of pages and sites, over some of its pages: in memory, by the real model.
 
-`make demo` asks the same over all pages on real servers. Here are the pages with the answers (at night, when the
-questions are asked), those that were once found before them, and the first pages of two sites. By day the pages
-and names of one site are left out.
+`make demo` asks the same over all pages on real servers. Here are the pages with the answers, those that were once
+found before them, and the first pages of two sites.
 """
 
 from collections.abc import AsyncIterator
@@ -20,7 +19,9 @@ from streams.search.deadline import Deadline
 from streams.search.request import parse
 from streams.search.searcher import Searcher
 from streams.settings import Settings
-from tests.sizes import FULL
+from streams.stores.protocols import FOR_EVERYBODY
+
+pytestmark = pytest.mark.night
 
 OTHER_PAGES = """
     sqlite.test/index.html sqlite.test/famous.html sqlite.test/codeofethics.html sqlite.test/transactional.html
@@ -38,17 +39,13 @@ NAMES = [
     ("git-revert", "git-scm.test/html/git-revert.html"),
 ]
 """A name of a page or site, with the page that is the first result."""
-NIGHT_SITE = "postgresql.test"
-if not FULL:
-    NAMES = [each for each in NAMES if not each[1].startswith(NIGHT_SITE)]
 
 
 @pytest.fixture(scope="module")
 async def searcher(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Searcher]:
     folder = tmp_path_factory.mktemp("demo")
     web = unpack(folder / "web")
-    asked = {question.url.removeprefix("https://") for question in QUESTIONS} if FULL else set[str]()
-    wanted = sorted(asked | {page for page in OTHER_PAGES.split() if FULL or not page.startswith(NIGHT_SITE)})
+    wanted = sorted({question.url.removeprefix("https://") for question in QUESTIONS} | set(OTHER_PAGES.split()))
     documents = [normalize((web / path).read_bytes(), url=f"https://{path}").document for path in wanted]
     settings = Settings.model_validate({"home": folder, "triton": {"url": "inprocess:"}})
     async with AsyncExitStack() as stack:
@@ -58,11 +55,12 @@ async def searcher(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Se
 
 
 async def answer_to(searcher: Searcher, query: str) -> SearchAnswer:
-    found = await searcher.find(parse(query, options=searcher.options), Deadline(DEADLINE_SECONDS))
+    found = await searcher.find(
+        parse(query, options=searcher.options, visible=FOR_EVERYBODY), Deadline(DEADLINE_SECONDS)
+    )
     return to_search_answer(found)
 
 
-@pytest.mark.night
 async def test_each_question_has_its_answer_among_the_first_statements(searcher: Searcher) -> None:
     verdicts = []
     for question in QUESTIONS:

@@ -57,7 +57,7 @@ def test_extraction_as_json_has_all_figures_of_each_extractor(labelled: Path) ->
     assert list(found) == ["riffle"]
     assert set(found["riffle"]) == {
         *("pages", "word_f1", "word_f1_by_type", "ngram_f1", "ngram_f1_by_type", "title_accuracy", "author_accuracy"),
-        *("date_accuracy", "pages_per_cpu_second", "worst_page", "looked_for"),
+        *("date_accuracy", "pages_per_cpu_second", "cpu_ms_by_type", "worst_page", "looked_for"),
     }
     assert found["riffle"]["word_f1_by_type"]["forum"] == 0.8
     assert figures("eval", "extract", labelled, "--no-others", "--limit", 1)["riffle"]["pages"] == 1
@@ -149,6 +149,7 @@ def test_search_figures_are_printed_as_a_table(beir: Path, tmp_path: Path) -> No
     assert "bm25s" not in printed
 
 
+@pytest.mark.night
 def test_all_collections_of_a_folder_are_measured_with_and_without_each_part(beir: Path, tmp_path: Path) -> None:
     found = figures("eval", "search", beir.parent, "--all", "--cache", tmp_path / "vectors")
     assert list(found["sets"]) == ["tiny"]

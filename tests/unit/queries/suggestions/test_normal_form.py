@@ -18,6 +18,8 @@ from streams.queries.suggestions.normal_form import MAX_CHARS, key_of, normalize
         ("йод", "йод", "йод"),  # й is a letter of its own, not и with a mark
         ("Άθήνα", "άθήνα", "αθηνα"),
         ("日本語", "日本語", "日本語"),
+        ("Donau\u00addampf\u200bschiff", "donaudampfschiff", "donaudampfschiff"),
+        ("می\u200cخواهم", "می\u200cخواهم", "می\u200cخواهم"),  # a joiner of Persian
         ("a\x00b\u202ec", "a b c", "a b c"),
         ("", "", ""),
         (" \n ", "", ""),

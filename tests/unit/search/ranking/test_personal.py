@@ -10,7 +10,7 @@ from streams.search.ranking.context import RankingContext
 from streams.search.ranking.filters import Rules, check_pages
 from streams.search.ranking.rules import PersonalRules
 from streams.search.ranking.wishes import SITE_WEIGHT, prefer_sites
-from streams.stores.protocols import Candidates, Hit, PageHits
+from streams.stores.protocols import EVERYTHING, Candidates, Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
 RULES = PersonalRules(
@@ -25,7 +25,7 @@ def page(host: str, score: float) -> PageHits:
 
 def context(rules: PersonalRules) -> RankingContext:
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    return RankingContext("q", Candidates((), ()), 0.5, SearchOptions(), now, 10, personal=rules)
+    return RankingContext("q", Candidates((), ()), 0.5, SearchOptions(), now, 10, EVERYTHING, personal=rules)
 
 
 @pytest.mark.parametrize(

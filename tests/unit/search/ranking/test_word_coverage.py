@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.errors import DeadlineExceeded
+from streams.search.query_language import matching
+from streams.search.query_language.matching import MAX_IDENTIFIERS
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.word_coverage import (
     MAX_CHARS,
@@ -16,6 +18,7 @@ from streams.search.ranking.word_coverage import (
     STATEMENTS,
     cut,
     prefer_pages_with_all_words,
+    put_identifiers_first,
     shares_of,
     words_in,
     words_on,
@@ -111,3 +114,61 @@ def test_it_ends_at_the_deadline() -> None:
 
     with pytest.raises(DeadlineExceeded):
         prefer_pages_with_all_words(replace(context(), check_time=late), [page("one", "Vacuum.")])
+
+
+# The query -> the pages that come first, and the identifiers that no page has, if no page has all of them.
+NAMED = {
+    "one name": ("SQLITE_BUSY", ["busy", "both"], ()),
+    "all names stand in one statement": ("SQLITE_BUSY 3.11.4", ["both"], ()),
+    "each on a page of its own": ("SQLITE_BUSY E0277", [], ()),
+    "one of two is nowhere": ("SQLITE_BUSY SQLITE_NOPE", [], ("SQLITE_NOPE",)),
+    "in another case": ("sqlite_busy", ["busy", "both"], ()),
+    "the first ones of hundreds": (" ".join(f"a_{n}" for n in range(450)), [], tuple(f"a_{n}" for n in range(16))),
+    "no name": ("vacuum", [], ()),
+}
+
+
+@pytest.mark.parametrize(("query", "first", "missing"), NAMED.values(), ids=NAMED)
+def test_pages_with_all_identifiers_come_first(query: str, first: list[str], missing: tuple[str, ...]) -> None:
+    pages = [
+        page("none", "A table."),
+        page("two", "E0277 is an error.", "Python 3.11.4."),
+        page("busy", "SQLITE_BUSY is returned."),
+        page("both", "SQLITE_BUSY in Python 3.11.4."),
+    ]
+    found = context(query)
+    order = names(put_identifiers_first(found, pages))
+    assert order == [*first, *(name for name in names(pages) if name not in first)]
+    assert found.notes.missing == missing
+
+
+FORMS_OF_NAMES = [
+    "a_{}",
+    "a.b.{}",
+    "CamelCase{}",
+    "x-{}.py",
+    "--flag-{}",
+    "E{}277",
+    "1.{}.3",
+    "f{}()",
+    "\ufb01_{}",
+    "\u0e01_{}",
+]
+
+
+@pytest.mark.parametrize(("form", "count"), [("a_{}", 1), ("a_{}", 16), *((form, 450) for form in FORMS_OF_NAMES)])
+def test_each_text_is_folded_once_however_many_identifiers_a_query_has(
+    form: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pasted stack trace has hundreds of names: with a fold for each, 750 statements took 73 s of CPU time."""
+    folded: list[str] = []
+    fold = matching.fold
+
+    def counted(text: str) -> str:
+        folded.append(text)
+        return fold(text)
+
+    monkeypatch.setattr(matching, "fold", counted)
+    pages = [page(f"{n}", *[f"The river {n}." for _ in range(3)]) for n in range(20)]
+    put_identifiers_first(context(" ".join(form.format(n) for n in range(count))), pages)
+    assert len(folded) <= 60 + MAX_IDENTIFIERS

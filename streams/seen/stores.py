@@ -1,0 +1,276 @@
+"""The reads of the stores for what answers people and programs: each takes what its reader may see.
+
+No read of a page has a default for that argument, and nothing here hands on a store of pages: who holds a `SeenStores`
+can't read a page for nobody in particular. Stages and operators have `Stores`: they are no readers.
+
+A page is seen by its address and the sites as they are now. So what was stored before a site became private is hidden
+at once, whatever audience it was stored with. A hidden page is read no further than to learn its address: a client gets
+the answer of a page that is not there, after as many reads.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from streams.crawl.domains import is_page_below
+from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.urls import host_of
+from streams.errors import MissingBlob
+from streams.ledger.history import read_record_and_history, url_of
+from streams.maintenance.frontier_hosts import reason_left_out, why_disallowed
+from streams.models.protocols import ChainModel, Embedder, Reranker
+from streams.robot_name import ProductToken
+from streams.seen.history import is_known_by_link, named_pages, seen_history, seen_record
+from streams.servers import Store
+from streams.stores.opener import Stores
+from streams.stores.page_record import Normalized, PageRecord, StoredPart
+from streams.stores.protocols import (
+    FOR_EVERYBODY,
+    ApiKeys,
+    Candidates,
+    Entities,
+    Filters,
+    Fingerprint,
+    FrontierHost,
+    Hit,
+    HostRank,
+    Notes,
+    PageClicks,
+    PageLink,
+    SparseVector,
+    Suggestions,
+    Transition,
+    Visible,
+)
+from streams.vectors.recall import Recall, compare_searches
+
+MAX_NAMED = 50
+"""Maximum other pages that a record and a history may name to a reader who may not see all pages, and maximum hosts
+that are asked for a page with a link to a host."""
+_NO_PAGE = UUID(int=0)
+
+
+def shows(visible: Visible, url: str) -> bool:
+    """Return whether a reader may see a page with this address."""
+    if not visible.is_limited:
+        return True
+    return (not visible.only or is_page_below(url, visible.only)) and not is_page_below(url, visible.hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPage:
+    """A page as a reader sees it: nothing of it names a page that the reader may not see."""
+
+    url: str
+    record: PageRecord
+    history: tuple[Transition, ...]
+    """Oldest first."""
+
+
+class SeenStores:
+    """The stores of one process that answers clients. The fields of `stores` may be filled, or exchanged, later."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.__stores = stores
+
+    # Stores that hold nothing of a page, or only what is made of pages for everybody.
+
+    @property
+    def embedder(self) -> Embedder:
+        return self.__stores.embedder
+
+    @property
+    def chains(self) -> ChainModel:
+        return self.__stores.chains
+
+    @property
+    def reranker(self) -> Reranker:
+        return self.__stores.reranker
+
+    @property
+    def notes(self) -> Notes:
+        return self.__stores.notes
+
+    @property
+    def api_keys(self) -> ApiKeys:
+        return self.__stores.api_keys
+
+    @property
+    def suggestions(self) -> Suggestions:
+        return self.__stores.suggestions
+
+    @property
+    def entities(self) -> Entities:
+        return self.__stores.entities
+
+    async def active_collection(self) -> str | None:
+        """Return the name of the collection that searches read."""
+        return await self.__stores.vectors.active()
+
+    async def active_entities(self) -> str | None:
+        """Return the name of the collection of entities that searches read."""
+        return await self.__stores.entity_vectors.active()
+
+    async def nearest_entities(self, dense: Sequence[float], limit: int) -> Sequence[Hit]:
+        """Return the entities with the nearest vectors, the nearest first."""
+        found = await self.__stores.entity_vectors.candidates(
+            dense=dense, sparse=None, visible=FOR_EVERYBODY, limit=limit
+        )
+        return found.dense
+
+    async def entity_vectors(self, points: Sequence[UUID]) -> list[Sequence[float]]:
+        """Return the vectors of these points of entities, without points that are missing."""
+        return await self.__stores.entity_vectors.dense_vectors(points)
+
+    async def compare_searches(self, vector: Sequence[float]) -> Recall | None:
+        """Return how well the index finds the nearest of all statements: two numbers, and no statement."""
+        return await compare_searches(self.__stores.vectors, vector)
+
+    async def host_ranks(self, hosts: Sequence[str]) -> dict[str, HostRank]:
+        """Return the ranks of hosts. The links of a private page have no part in them."""
+        return dict(await self.__stores.host_links.ranks(hosts))
+
+    async def examination(self) -> tuple[float, ...]:
+        """Return the probability for each place of a result that a person looks at it."""
+        return await self.__stores.query_counts.examination()
+
+    async def clicks_of(self, language: str, query: str) -> Iterable[PageClicks]:
+        """Return the clicks of a query that enough people asked. People without a key click: on pages for everybody."""
+        return (await self.__stores.query_counts.clicks_of(language, query)).values()
+
+    async def probe(self, store: Store) -> None:
+        """Send the smallest request to the server with this role. Raises the store's errors."""
+        match store:
+            case "records":
+                await self.__stores.ledger.history(_NO_PAGE)
+            case "vectors":
+                await self.__stores.vectors.collections()
+            case "models":
+                await self.__stores.embedder.embed(["ready"], "query")
+
+    # Reads of pages.
+
+    async def candidates(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        visible: Visible,
+        filters: Filters,
+        limit: int,
+    ) -> Candidates:
+        """Return the best statements by meaning and by words (`VectorIndex.candidates`)."""
+        return await self.__stores.vectors.candidates(
+            dense=dense, sparse=sparse, visible=visible, filters=filters, limit=limit
+        )
+
+    async def first_statements(self, pages: Sequence[UUID], count: int, *, visible: Visible) -> list[Hit]:
+        """Return the statements of these pages with an ordinal below `count` (`VectorIndex.first_statements`)."""
+        return _seen_hits(await self.__stores.vectors.first_statements(pages, count), visible)
+
+    async def statements(self, collection: str, page: UUID, *, visible: Visible) -> list[Hit]:
+        """Return all statements of a page in this collection, by ordinal."""
+        return _seen_hits(await self.__stores.vectors.scroll(collection, page), visible)
+
+    async def vectors_of(self, hits: Sequence[Hit], *, visible: Visible) -> list[Sequence[float]]:
+        """Return the vectors of these statements, without statements that are missing."""
+        return await self.__stores.vectors.dense_vectors([hit.id for hit in _seen_hits(hits, visible)])
+
+    async def normalized(self, pages: Sequence[UUID], *, visible: Visible) -> dict[UUID, Normalized]:
+        """Return the part `normalized` of the record of each page that has one."""
+        found = await self.__stores.pages.get_normalized(pages)
+        return {page: part for page, part in found.items() if shows(visible, part.url)}
+
+    async def page(self, page: UUID, address: str, *, visible: Visible) -> SeenPage | None:
+        """Return what is known of a page. None: nothing, or the reader may not see the page.
+
+        `address`: the page's URL, if the caller has it (`read_record_and_history`).
+        """
+        if address and not shows(visible, address):
+            return None
+        seen = partial(shows, visible)
+        record, history = await read_record_and_history(self.__stores, page, address, shows=seen)
+        url = address or url_of(record, history)
+        if visible.is_limited and seen(url):
+            unseen = await self._unseen(named_pages(page, record, history), visible)
+            is_linked = is_known_by_link(history, seen)
+            record, history = seen_record(record, seen, unseen), seen_history(history, seen, unseen)
+            if not record.rows and not is_linked:  # only links that the reader may not see lead to the page
+                return None
+        return SeenPage(url, record, tuple(history)) if (record.rows or history) and seen(url) else None
+
+    async def _unseen(self, pages: set[UUID], visible: Visible) -> set[UUID]:
+        """Return the pages that the reader may not see, or of which too little is known."""
+        asked = sorted(pages)[:MAX_NAMED]
+        return pages - (await self.fingerprints(asked, visible=visible)).keys() if asked else set()
+
+    async def content(self, part: StoredPart, ref: str, *, visible: Visible) -> bytes:
+        """Return a blob that a part of a page's record refers to. Raises MissingBlob, also for any other blob."""
+        if ref not in part.row().values() or not shows(visible, part.url):
+            raise MissingBlob(ref)
+        return await self.__stores.blobs.get(ref)
+
+    async def fingerprint(self, page: UUID, *, visible: Visible) -> Fingerprint | None:
+        found = await self.__stores.fingerprints.get(page)
+        return found if found and shows(visible, found.url) else None
+
+    async def fingerprints(self, pages: Sequence[UUID], *, visible: Visible) -> dict[UUID, Fingerprint]:
+        """Return the fingerprints of these pages, as `Fingerprints.get_all` does."""
+        found = await self.__stores.fingerprints.get_all(pages)
+        return {page: each for page, each in found.items() if shows(visible, each.url)}
+
+    async def duplicates(self, representative: UUID, limit: int, *, visible: Visible) -> list[Fingerprint]:
+        """Return duplicates of this representative (`Fingerprints.duplicates`)."""
+        return _seen_prints(await self.__stores.fingerprints.duplicates(representative, limit), visible)
+
+    async def groups(
+        self, representatives: Sequence[UUID], limit: int, *, visible: Visible
+    ) -> dict[UUID, list[Fingerprint]]:
+        """Return the duplicates of each representative that has some (`Fingerprints.groups`)."""
+        found = await self.__stores.fingerprints.groups(representatives, limit)
+        seen = {page: _seen_prints(others, visible) for page, others in found.items()}
+        return {page: others for page, others in seen.items() if others}
+
+    async def page_links(self, url: str, page: UUID, limit: int, *, visible: Visible) -> list[PageLink]:
+        """Return the links to a page from pages of other domains."""
+        found = await self.__stores.host_links.page_links(host_of(url), page, limit)
+        return [link for link in found if shows(visible, link.source_url)]
+
+    async def crawls_of(
+        self, url: str, page: UUID, robot: ProductToken, now: int, *, visible: Visible
+    ) -> tuple[FrontierHost | None, str]:
+        """Return the frontier's row of a URL's host, and why no crawl follows a link to the URL. Empty: crawls do.
+
+        The host's row is read once for both. It is no row, and says nothing of the URL, for a reader who sees no more
+        of the host than that the crawler knows it: only a hidden page may lead there.
+        """
+        if not url or not shows(visible, url):
+            return None, ""
+        host, store = host_of(url), self.__stores.frontier
+        row, known = await store.host(host), await store.url(host, page)
+        if known and (not known.referrer or shows(visible, known.referrer)):
+            return row, ""
+        if visible.is_limited and not await self._is_seen_host(host, row, visible):
+            row = None
+        return row, reason_left_out(url, row, now) or await why_disallowed(self.__stores.blobs, robot, url, row)
+
+    async def _is_seen_host(self, host: str, row: FrontierHost | None, visible: Visible) -> bool:
+        """Return whether something of a host is known that the reader may see: a page, a seed, or a page that links."""
+        sources = await self.__stores.host_links.sources(host, MAX_NAMED)
+        known = Host.from_row(row) if row else None
+        is_crawled = known is not None and known.record.settled + known.record.of_strangers > 0
+        is_seeded = known is not None and any(share.seeded for share in known.crawls.values())
+        return is_crawled or is_seeded or any(shows(visible, url) for url in sources.values())
+
+
+def _seen_hits(hits: Sequence[Hit], visible: Visible) -> list[Hit]:
+    """Return the statements that the reader may see, also by the audience that the index has for them now."""
+    audiences = ("", *visible.audiences)
+    return [
+        hit for hit in hits if shows(visible, hit.payload.url) and (visible.is_all or hit.payload.audience in audiences)
+    ]
+
+
+def _seen_prints(pages: Sequence[Fingerprint], visible: Visible) -> list[Fingerprint]:
+    return [page for page in pages if shows(visible, page.url)]
