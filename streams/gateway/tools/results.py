@@ -83,6 +83,7 @@ class AnswerResult(_Result):
     sentences: list[Sentence] = Field(default_factory=list, description="The answer of kind `model` by its sentences.")
     reason: str = Field("", description="Why the language model wrote nothing, if it was asked.")
     sources: list[Source]
+    partial: bool = Field(False, description="A part of the search failed: ask again, and there may be an answer.")
 
 
 class PageResult(_Result):

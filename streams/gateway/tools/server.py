@@ -106,6 +106,7 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
                 answer=quick.get("answer", "") or "\n".join(texts),
                 kind=quick.get("kind", "") or ("quotation" if texts else ""),
                 sources=sources,
+                partial=found["partial"],
             )
             return await _written(riffle, shown) if write and not quick and shown.sources else shown
 
