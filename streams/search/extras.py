@@ -100,7 +100,7 @@ class ExtrasReader:
     ) -> Mapping[UUID, Normalized] | None:
         """Return the facts of the pages; None if they could not be read. Then no text may be given to a model."""
         read = partial(self._stores.normalized, pages, visible=visible)
-        on_missing = trace.missing("facts", "The store of records {}; facts of the pages are left out, and no language model gets their text.")
+        on_missing = trace.missing("facts", "The store of records {}; facts are left out, and models get no text.")
         return await self._facts.read(read, deadline.for_similar(), on_missing)
 
     async def _read_similar(
