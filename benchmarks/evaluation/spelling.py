@@ -18,7 +18,7 @@ from benchmarks.evaluation.snippets import Normalize, read_site
 from streams.crawl.urls import host_of
 from streams.errors import UsageError
 from streams.queries.spelling.corrector import Corrector
-from streams.queries.suggestions.page_words import WordSums, add_words, choose_words, site_hash, text_words
+from streams.queries.suggestions.page_words import WordSums, add_words, choose_words, site_of, text_words, weights_of
 
 MAX_LINE_CHARS = 1_000
 MAX_PAGES = 100_000
@@ -73,8 +73,8 @@ def read_index_words(path: Path, language: str, min_sites: int, normalize: Norma
     for document in read_site(path, MAX_PAGES, normalize):
         texts = (document.title, *(block.text for block in document.blocks if block.tag != "pre"))
         if document.language == language:
-            add_words(sums, text_words(texts), site_hash(host_of(document.url), ""))
-    return dict(choose_words(sums, min_sites, lambda _: False))
+            add_words(sums, text_words(texts), site_of(host_of(document.url), ""))
+    return dict(weights_of(choose_words(sums, min_sites, lambda _: False)))
 
 
 def _read_word_counts(path: Path) -> dict[str, float]:

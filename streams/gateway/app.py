@@ -99,7 +99,8 @@ def create_app(
     clicks = BackgroundEvents(publish if keys else None, context.metrics)
     guard, content = Guard(context), PageContent(context)
     web = WebPages(context, lambda: PoliteClient(settings.crawl, stores, now=lambda: micros_from_utc(clock())))
-    search, suggest = SearchService(context, publish, sources(context)), SuggestService(context)
+    search = SearchService(context, publish, sources(context), people=guard.visible_to_people)
+    suggest = SuggestService(context, guard.visible_to_people)
     answers = open_answers(context)
     gateway = Gateway(search, explainer or Explainer(), clicks, guard, web, suggest, answers)
     secrets = [secret.get_secret_value() for secret in settings.gateway.keys]

@@ -8,9 +8,9 @@ at once, whatever audience it was stored with. A hidden page is read no further 
 the answer of a page that is not there, after as many reads.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from uuid import UUID
 
 from streams.crawl.domains import is_page_below
@@ -22,6 +22,7 @@ from streams.maintenance.frontier_hosts import reason_left_out, why_disallowed
 from streams.models.protocols import ChainModel, Embedder, Reranker
 from streams.robot_name import ProductToken
 from streams.seen.history import is_known_by_link, named_pages, seen_history, seen_record
+from streams.seen.suggestions import SeesHost, seen_suggestions, seen_words
 from streams.servers import Store
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized, PageRecord, StoredPart
@@ -35,14 +36,18 @@ from streams.stores.protocols import (
     FrontierHost,
     Hit,
     HostRank,
+    NoteKind,
     Notes,
     PageClicks,
     PageLink,
     SparseVector,
+    StoredSuggestion,
+    StoredWord,
     Suggestions,
     Transition,
     Visible,
 )
+from streams.stores.rows import unpack_list
 from streams.vectors.recall import Recall, compare_searches
 
 MAX_NAMED = 50
@@ -97,8 +102,8 @@ class SeenStores:
         return self.__stores.api_keys
 
     @property
-    def suggestions(self) -> Suggestions:
-        return self.__stores.suggestions
+    def suggestions(self) -> "SeenSuggestions":
+        return SeenSuggestions(lambda: self.__stores.suggestions)
 
     @property
     def entities(self) -> Entities:
@@ -274,3 +279,38 @@ def _seen_hits(hits: Sequence[Hit], visible: Visible) -> list[Hit]:
 
 def _seen_prints(pages: Sequence[Fingerprint], visible: Visible) -> list[Fingerprint]:
     return [page for page in pages if shows(visible, page.url)]
+
+
+class SeenSuggestions:
+    """The suggestions, and the words of corrections, of one process that answers clients."""
+
+    def __init__(self, store: Callable[[], Suggestions]) -> None:
+        """`store`: returns the store as it is now."""
+        self.__store = store
+
+    async def parts(self, build: str, kind: NoteKind, shard: int) -> list[bytes]:
+        """Return notes of a build (`BuildNotes`). They have no text of a page that is shown."""
+        return await self.__store().parts(build, kind, shard)
+
+    async def of_prefix(self, language: str, prefix: str, since: int, *, visible: Visible) -> list[StoredSuggestion]:
+        """Return the rows of a prefix (`Suggestions.of_prefix`), also those that hide a text."""
+        return seen_suggestions(await self.__store().of_prefix(language, prefix, since), _sight_of(visible))
+
+    async def titles(self, beginning: str, *, visible: Visible) -> list[StoredSuggestion]:
+        """Return new titles (`Suggestions.titles`)."""
+        return seen_suggestions(await self.__store().titles(beginning), _sight_of(visible))
+
+    async def built(self, build: str, shard: int, *, visible: Visible) -> list[StoredSuggestion]:
+        """Return the suggestions of a shard of a build that gateways hold in memory."""
+        values = await self.__store().parts(build, "list", shard)
+        found = (each for value in values for each in unpack_list(StoredSuggestion, value))
+        return seen_suggestions(found, _sight_of(visible))
+
+    async def words(self, build: str, shard: int, *, visible: Visible) -> list[StoredWord]:
+        """Return the words of a shard of a build."""
+        return seen_words(await self.__store().parts(build, "words", shard), _sight_of(visible))
+
+
+def _sight_of(visible: Visible) -> SeesHost | None:
+    """Return what says whether a reader sees a host, and remembers it. None: the reader sees all."""
+    return cache(lambda host: shows(visible, f"https://{host}/")) if visible.is_limited else None

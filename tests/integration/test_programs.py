@@ -34,10 +34,12 @@ from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.build_notes import current_build
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefix_lists import stored_prefix
+from streams.seen.stores import SeenStores
 from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.index_maps import newest_map, read_map
 from streams.stores.opener import Stores, open_stores
+from streams.stores.protocols import FOR_EVERYBODY
 from tests.conftest import fresh_name
 from tests.integration.handbook import TEXTS, Handbook
 from tests.integration.test_operations import RIFFLE, run_command
@@ -338,7 +340,8 @@ async def test_a_build_in_two_processes_suggests_the_titles_of_the_handbook(serv
     stored = await service.stores.suggestions.of_prefix("", typed)
     assert "handbook of otters" in [each.text for each in stored]
     assert await current_build(service.stores.suggestions) == built["build"]
-    assert await read_words(service.stores.suggestions, built["build"]), "words are kept beside them"
+    seen = SeenStores(service.stores).suggestions
+    assert await read_words(seen, built["build"], visible=FOR_EVERYBODY), "words are kept beside them"
 
 
 async def test_a_key_has_scopes_and_a_budget_that_cassandra_keeps(service: Service) -> None:

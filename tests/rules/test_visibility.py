@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_type_hints
 
-from streams.seen.stores import SeenStores
+from streams.seen.stores import SeenStores, SeenSuggestions
 from streams.stores import protocols
 from streams.stores.protocols import Visible
 
@@ -24,11 +24,11 @@ STAGES = ("knowledge/agent.py", "knowledge/reindexing.py", "knowledge/dumps/", "
 """Stages and jobs within these packages. They answer nobody."""
 OF_NO_PAGE = {
     "active_collection", "active_entities", "nearest_entities", "entity_vectors", "compare_searches", "host_ranks",
-    "examination", "clicks_of", "probe",
+    "examination", "clicks_of", "probe", "parts",
 }  # fmt: skip
-"""The reads that need no reader: of models and entities, and what is made of pages for everybody."""
+"""The reads that need no reader: of models, entities and notes of builds, and what is made of pages for everybody."""
 HANDED_ON = {"embedder", "chains", "reranker", "notes", "api_keys", "suggestions", "entities"}
-"""The stores that a `SeenStores` hands on whole: they hold no page."""
+"""The stores that a `SeenStores` hands on: they hold no page, and the reads of suggestions take their reader, too."""
 
 
 def modules(*packages: str) -> Iterator[tuple[str, str]]:
@@ -46,7 +46,8 @@ def test_nothing_that_answers_clients_reads_every_audience() -> None:
 def test_each_read_of_pages_takes_its_reader() -> None:
     reads = {
         name: member
-        for name, member in inspect.getmembers(SeenStores, inspect.iscoroutinefunction)
+        for kind in (SeenStores, SeenSuggestions)
+        for name, member in inspect.getmembers(kind, inspect.iscoroutinefunction)
         if not name.startswith("_")
     }
     without = {
@@ -66,7 +67,7 @@ def test_no_store_of_pages_is_handed_on() -> None:
 
 def test_who_answers_clients_knows_no_store_of_pages() -> None:
     """Not even its type: a module that gets one as an argument reads it for nobody in particular."""
-    handed_on = {"Notes", "ApiKeys", "Suggestions", "Entities"}
+    handed_on = {"Notes", "ApiKeys", "Entities"}
     stores = {name for name, one in vars(protocols).items() if getattr(one, "_is_protocol", False)} - handed_on
     assert {"Pages", "Blobs", "Ledger", "Fingerprints", "VectorIndex", "HostLinks", "FrontierStore"} <= stores
     found = [

@@ -12,10 +12,12 @@ from streams.queries.suggestions.build_notes import began_at
 from streams.queries.suggestions.prefix_lists import best, read_list
 from streams.queries.suggestions.sums import SHARDS
 from streams.runtime.agent import Delivery
+from streams.seen.stores import SeenStores
 from streams.statements.statement import PageStatements, Statement, encode_statements
 from streams.stores.memory import MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.page_record import Fetched, Indexed, Normalized, PageRecord
+from streams.stores.protocols import FOR_EVERYBODY
 from tests.stages.gateway_fakes import NOW, client, gateway
 
 QUARTER = quarter_of(NOW)
@@ -67,7 +69,8 @@ async def build_all(stores: Stores, job: Job = JOB) -> int:
 
 async def stored(stores: Stores, prefix: str, language: str = "") -> list[str]:
     since = await began_at(stores.suggestions)
-    return [each.text for each in best(await read_list(stores.suggestions, language, prefix, since), QUARTER)]
+    seen = SeenStores(stores).suggestions
+    return [each.text for each in best(await read_list(seen, language, prefix, since, FOR_EVERYBODY), QUARTER)]
 
 
 async def asked(stores: Stores, typed: str, **parameters: Any) -> list[str]:

@@ -332,9 +332,10 @@ async def test_searches_beyond_the_limit_wait_and_are_refused_after_the_deadline
     stores.vectors = index = Slow()
     settings = Settings(gateway=GatewaySettings(deadline_seconds=30 if released else 0.2))
     context = GatewayContext(settings, SeenStores(stores), Metrics(), lambda: NOW)
-    service = SearchService(context, None, max_at_once=2)
+    guard = Guard(context)
+    service = SearchService(context, None, people=guard.visible_to_people, max_at_once=2)
     app = FastAPI()
-    app.include_router(search_api_routes(service, Guard(context)))
+    app.include_router(search_api_routes(service, guard))
     responses.install(app, Views())
     async with client(app) as web:
         searches = [asyncio.create_task(web.get("/api/v1/search", params={"q": f"log {n}"})) for n in range(6)]

@@ -27,14 +27,15 @@ from streams.queries.suggestions.build_notes import (
     hide,
     note_statements,
 )
-from streams.queries.suggestions.page_words import unpack_chosen
+from streams.queries.suggestions.page_words import weights_of
 from streams.queries.suggestions.prefix_lists import new_title
 from streams.queries.suggestions.sums import SHARDS
+from streams.seen.stores import SeenStores
 from streams.servers import Store
 from streams.settings import Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Removed
-from streams.stores.protocols import DayCounts, Site, StoredPart
+from streams.stores.protocols import FOR_EVERYBODY, DayCounts, Site, StoredPart
 from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 from tests.stages.process_task import identify
 from tests.stages.suggested_pages import JOB, QUARTER, TODAY, ChosenPages, asked, build_all, indexed, store_page, stored
@@ -123,7 +124,7 @@ async def test_counted_queries_stand_before_texts_of_the_index_and_recent_ones_f
 
 
 async def words_of(stores: Stores, build: str) -> dict[str, int]:
-    return unpack_chosen(await read_words(stores.suggestions, build))
+    return weights_of(await read_words(SeenStores(stores).suggestions, build, visible=FOR_EVERYBODY))
 
 
 async def test_a_build_keeps_the_words_that_enough_sites_have_and_a_newer_build_replaces_them() -> None:
@@ -154,7 +155,10 @@ async def test_each_task_of_a_build_may_run_twice() -> None:
         await run_reduce(twice, JOB, shard)
     await finish(twice, JOB, [await run_reduce(twice, JOB, shard) for shard in range(SHARDS)])
     assert await words_of(twice, JOB.name) == await words_of(once, JOB.name)
-    assert await read_build(twice.suggestions, JOB.name) == await read_build(once.suggestions, JOB.name) != []
+    built = [
+        await read_build(SeenStores(stores).suggestions, JOB.name, visible=FOR_EVERYBODY) for stores in (twice, once)
+    ]
+    assert built[0] == built[1] != []
     assert await stored(twice, "tide") == await stored(once, "tide") == ["tide tables"]
 
 
@@ -206,8 +210,16 @@ async def test_a_second_build_forgets_what_is_gone_and_its_tasks_may_run_twice()
 async def test_a_build_is_due_when_the_index_has_changed(before: int | None, now: int, grown: bool) -> None:
     stores = memory_stores()
     if before is not None:
-        await note_statements(stores.suggestions, before)
-    assert await has_grown(stores.suggestions, now) == grown
+        await note_statements(stores.suggestions, before, ())
+    assert await has_grown(stores.suggestions, now, ()) == grown
+
+
+async def test_a_build_is_due_when_other_sites_are_private() -> None:
+    stores = memory_stores()
+    for private in ((), ("plans.example",), ()):
+        await note_statements(stores.suggestions, 7, private)
+        assert not await has_grown(stores.suggestions, 7, private)
+        assert await has_grown(stores.suggestions, 7, (*private, "other.example"))
 
 
 async def test_the_statements_of_the_index_are_counted() -> None:

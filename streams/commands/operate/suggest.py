@@ -16,7 +16,7 @@ from streams.commands.console import AsJson, command, command_group, err, load_s
 from streams.commands.job_reports import Report, reported
 from streams.queries.suggestions.block_words import read_block_words
 from streams.queries.suggestions.build import MAP_NUMBERS, Job, finish, run_map, run_reduce
-from streams.queries.suggestions.build_notes import count_statements, has_grown, note_statements
+from streams.queries.suggestions.build_notes import count_statements, has_grown, note_statements, private_now
 from streams.queries.suggestions.sums import SHARDS
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
@@ -38,7 +38,11 @@ async def build(
         str, typer.Option(metavar="ADDRESS", help="Run the tasks on a Dask cluster, by its scheduler.")
     ] = "",
     if_grown: Annotated[
-        bool, typer.Option("--if-grown", help="Do nothing unless the index has grown by a twentieth, or has shrunk.")
+        bool,
+        typer.Option(
+            "--if-grown",
+            help="Only if the index has grown by a twentieth, has shrunk, or other sites are private.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -65,8 +69,8 @@ async def build(
         word_sites=settings.queries.word_sites,
     )
     async with open_stores(settings, ["records", "vectors"] if if_grown else ["records"]) as stores:
-        statements = await count_statements(stores) if if_grown else None
-        if statements is not None and not await has_grown(stores.suggestions, statements):
+        statements, private = await count_statements(stores) if if_grown else None, await private_now(stores)
+        if statements is not None and not await has_grown(stores.suggestions, statements, private):
             print_json({"build": "", "read": 0, "suggestions": 0, "seconds": 0.0}) if as_json else out.print(UNCHANGED)
             return
         async with reported(stores.notes, "suggest build") as report:
@@ -76,7 +80,7 @@ async def build(
                 reduced = await run("Writing suggestions", run_reduce, range(SHARDS))
         count = await finish(stores, job, reduced)
         if statements is not None:
-            await note_statements(stores.suggestions, statements)
+            await note_statements(stores.suggestions, statements, private)
     seconds = (datetime.now(UTC) - now).total_seconds()
     if as_json:
         print_json({"build": job.name, "read": read, "suggestions": count, "seconds": round(seconds, 1)})

@@ -16,6 +16,7 @@ from fastapi import Request, Security
 from fastapi.security import HTTPBearer
 
 from streams.caches import TimedCache
+from streams.crawl.audiences import SITES_SECONDS
 from streams.errors import RiffleError
 from streams.gateway.access.bucket import Allowance, Verdict
 from streams.gateway.access.clients import (
@@ -81,6 +82,9 @@ class Guard:
         self._secret = key.value
         self._keys: TimedCache[GivenKey, ApiKey | None] = TimedCache(KEY_SECONDS, MAX_KEYS, self._now)
         self._sites: tuple[float, dict[str, Site]] = (float("-inf"), {})
+        """The time until which the sites are used, and the sites."""
+        self._people: tuple[dict[str, Site], Visible] | None = None
+        """Sites, and what people see of them."""
 
     def needs(self, scope: Scope) -> Callable[..., Awaitable[Charge]]:
         """Return the dependency of a route of the API that this scope allows."""
@@ -136,7 +140,12 @@ class Guard:
 
     async def visible_to_people(self) -> Visible:
         """Return what people see who search without a key: all but the pages of private sites."""
-        return visible_to(None, await self.sites()) if self._settings.private_sites else EVERYTHING
+        if not self._settings.private_sites:
+            return EVERYTHING
+        sites = await self.sites()
+        if self._people is None or self._people[0] is not sites:
+            self._people = sites, visible_to(None, sites)
+        return self._people[1]
 
     def allowance_of(self, client: Client) -> Allowance:
         if client.key is None:
@@ -145,22 +154,24 @@ class Guard:
         return Allowance(own.per_minute or given.key_per_minute, own.per_day or given.key_per_day)
 
     async def sites(self) -> dict[str, Site]:
-        """Return all sites, by name, as they were at most KEY_SECONDS ago. While the store is down, as they were then.
+        """Return all sites, by name, as they were at most SITES_SECONDS ago. While the store is down, as they were.
 
         Raises ProblemError if they were never read.
         """
-        read_at, known = self._sites
+        until, known = self._sites
         now = self._now()
-        if now - read_at < KEY_SECONDS:
+        if now < until:
             return known
+        pause = SITES_SECONDS
         try:
             async with asyncio.timeout(READ_SECONDS):
                 known = {site.name: site for site in await self._context.stores.api_keys.sites()}
         except (RiffleError, TimeoutError) as error:
             self._context.metrics.count_failure("records", error)
-            if read_at == float("-inf"):
+            if until == float("-inf"):
                 raise ProblemError(records_unavailable("The store of sites does not answer.", error)) from error
-        self._sites = now, known
+            pause = KEY_SECONDS
+        self._sites = now + pause, known
         return known
 
     @property

@@ -79,8 +79,10 @@ class SearchService:
         publish: Publish | None,
         sources: Sequence[AnySource] = (),
         *,
+        people: Callable[[], Awaitable[Visible]],
         max_at_once: int = MAX_AT_ONCE,
     ) -> None:
+        """`people`: returns what people without a key see now."""
         self._stores, self._clock = context.stores, context.clock
         metrics, options = context.metrics, SearchOptions.of(context.settings)
         self._metrics = metrics
@@ -113,6 +115,7 @@ class SearchService:
             context.stores,
             context.clock,
             blocked_words(context.settings),
+            people,
             is_on=context.settings.gateway.spelling,
         )
         self.default_languages = options.languages

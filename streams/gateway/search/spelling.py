@@ -1,12 +1,13 @@
 """The correction of a search: it is computed beside the search, and the results decide what becomes of it.
 
 The words of the index come from the last build of suggestions. A gateway looks for a newer one each minute, so these
-words are at most a minute older than the build; until they are loaded, only the dictionaries correct. A word that this
-gateway blocks is left out, also if the build did not know that yet.
+words are at most a minute older than the build; until they are loaded, only the dictionaries correct. So do they until
+the words are loaded anew when a site becomes private, or is one no longer. A word that this gateway blocks is left out,
+also if the build did not know that yet.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from threading import Thread
 
@@ -21,12 +22,12 @@ from streams.queries.spelling.words import LANGUAGE, split_query
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.build_notes import current_build
-from streams.queries.suggestions.page_words import unpack_chosen
+from streams.queries.suggestions.page_words import weights_of
 from streams.search.core import Answering
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.seen.stores import SeenStores
-from streams.stores.protocols import PageHits
+from streams.stores.protocols import PageHits, StoredWord, Visible
 
 MAX_UNKNOWN_SHARE = 0.5
 """Maximum share of unknown words in a query of several words. With more, it is a query in another language."""
@@ -42,10 +43,21 @@ class SearchSpelling:
     """The corrections of one gateway process. Until the vocabulary is loaded, there are none."""
 
     def __init__(
-        self, stores: SeenStores, clock: Callable[[], datetime], blocked: BlockedWords, *, is_on: bool = True
+        self,
+        stores: SeenStores,
+        clock: Callable[[], datetime],
+        blocked: BlockedWords,
+        visible: Callable[[], Awaitable[Visible]],
+        *,
+        is_on: bool = True,
     ) -> None:
-        """`stores`: have the words of the index. `blocked`: words of the index that no query is corrected to."""
+        """`stores`: have the words of the index. `blocked`: words of the index that no query is corrected to.
+
+        `visible`: returns what people without a key see now. It may raise ProblemError.
+        """
         self._is_on, self._stores, self._blocked = is_on, stores, blocked
+        self._read_visible = visible
+        self._visible: Visible | None = None
         self._corrector: Corrector | None = None
         self._build = ""
         self._looking = Looking("words of the index", self.look, clock)
@@ -56,17 +68,29 @@ class SearchSpelling:
 
     async def look(self) -> None:
         """Load the words of the last build, if it is another one than the build in memory."""
+        visible = await self._see()
         build = await current_build(self._stores.suggestions)
         if build == self._build or self._corrector is None:
             return
-        stored = await read_words(self._stores.suggestions, build) if build else []
-        self._corrector = await asyncio.to_thread(self._with_words, stored)
-        self._build = build
-        log.info("words of the index were loaded", build=build)
+        stored = await read_words(self._stores.suggestions, build, visible=visible) if build else []
+        corrector = await asyncio.to_thread(self._with_words, stored)
+        if visible == self._visible:
+            self._corrector, self._build = corrector, build
+            log.info("words of the index were loaded", build=build)
 
-    def _with_words(self, stored: list[bytes]) -> Corrector:
-        words = unpack_chosen(stored)
-        allowed = {word: pages for word, pages in words.items() if not self._blocked.blocks(word)}
+    async def _see(self) -> Visible:
+        """Return what people see, and forget the words that were read when they saw other sites."""
+        visible = await self._read_visible()
+        if visible != self._visible:
+            if self._build and self._corrector is not None:
+                self._corrector, self._build = base_corrector(), ""
+            if self._visible is not None:
+                self._looking.hasten()
+            self._visible = visible
+        return visible
+
+    def _with_words(self, stored: list[StoredWord]) -> Corrector:
+        allowed = weights_of(word for word in stored if not self._blocked.blocks(word.text))
         return base_corrector().with_index(allowed) if allowed else base_corrector()
 
     async def close(self) -> None:
@@ -91,7 +115,12 @@ class SearchSpelling:
         words = len(split_query(request.text))
         if not unknown or (words > 1 and unknown > words * MAX_UNKNOWN_SHARE):
             return None
-        return asyncio.create_task(asyncio.to_thread(corrector.correct, request.text))
+        return asyncio.create_task(self._correct(request.text))
+
+    async def _correct(self, text: str) -> Correction | None:
+        await self._see()
+        corrector = self._corrector
+        return await asyncio.to_thread(corrector.correct, text) if corrector else None
 
 
 async def apply_correction(

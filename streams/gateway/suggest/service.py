@@ -3,6 +3,10 @@
 A prefix is answered from memory. If the memory has too few completions, the lists in Cassandra answer, too; otherwise
 they are read in the background, for the next question. So the time of an answer depends on Cassandra only for rare
 prefixes, and popular ones still show what workers have added, hidden or raised since the build.
+
+All people get the same suggestions: what those may see who have no key. When a site becomes private, the memory and the
+cache are emptied at once, and the lists answer until the build is loaded again. The texts of pages that were removed on
+request are read each few seconds.
 """
 
 import asyncio
@@ -14,10 +18,11 @@ import structlog
 
 from streams.caches import TimedCache
 from streams.gateway.context import GatewayContext
+from streams.gateway.http.problems import ProblemError
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.build import read_build
-from streams.queries.suggestions.build_notes import began_at, current_build
+from streams.queries.suggestions.build_notes import began_at, current_build, hidden_texts
 from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefix_lists import ALL_LANGUAGES, read_list, stored_prefix, weight_at
@@ -26,18 +31,21 @@ from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.search.ranking.rules import ADULT_WORDS
 from streams.seen.stores import SeenStores
 from streams.settings import Settings
-from streams.stores.protocols import StoredSuggestion
+from streams.stores.protocols import FOR_EVERYBODY, StoredSuggestion, Visible
 
 log = structlog.get_logger(__name__)
 
 
 class SuggestService:
-    """The suggestions of a gateway."""
+    """The suggestions of a gateway: for everybody the same, those that people without a key may see."""
 
-    def __init__(self, context: GatewayContext) -> None:
+    def __init__(self, context: GatewayContext, visible: Callable[[], Awaitable[Visible]]) -> None:
+        """`visible`: returns what people see now. It may raise ProblemError."""
         self._blocked = blocked_words(context.settings)
-        self._stores, self._clock = context.stores, context.clock
-        self._lists = PrefixLists(context.stores, context.metrics.count_failure, context.clock)
+        self._context, self._stores, self._clock = context, context.stores, context.clock
+        self._read_visible = visible
+        self._visible: Visible | None = None
+        self._lists = self._lists_for(FOR_EVERYBODY)
         self._suggester = Suggester(())
         self._build = ""
         self._looking = Looking("suggestions", self.look, context.clock)
@@ -48,13 +56,33 @@ class SuggestService:
 
     async def suggest(self, typed: str, language: str = "", limit: int = MAX_SHOWN) -> list[Suggestion]:
         """Return at most `limit` suggestions, best first: suggestions of the language, then others. Raises nothing."""
+        try:
+            await self._see()
+        except ProblemError:  # which sites are private was never known
+            return []
         self._looking.begin()
         prefix = key_of(normalize_prefix(typed))
         if not prefix or limit < 1:
             return []
         found = self._suggester.suggest(typed, language, limit)
-        rows = await self._rows(prefix, language, is_enough=len(found) >= limit)
-        return self._merge(found, rows, prefix, language, limit) if rows else found
+        lists = self._lists
+        hidden, rows = await asyncio.gather(
+            lists.hidden(self._build), self._rows(prefix, language, is_enough=len(found) >= limit)
+        )
+        return self._merge(found, rows, hidden, prefix, language, limit) if rows or hidden else found
+
+    async def _see(self) -> Visible:
+        """Return what people see, and forget what was read for people who saw other sites. Raises ProblemError."""
+        visible = await self._read_visible()
+        if visible != self._visible:
+            if self._visible is not None:
+                self.use(())
+                self._looking.hasten()
+            self._visible, self._lists = visible, self._lists_for(visible)
+        return visible
+
+    def _lists_for(self, visible: Visible) -> "PrefixLists":
+        return PrefixLists(self._stores, visible, self._context.metrics.count_failure, self._clock)
 
     async def close(self) -> None:
         """End the look for a newer build."""
@@ -62,19 +90,23 @@ class SuggestService:
 
     async def look(self) -> None:
         """Load the last build, if it is another one than the build in memory."""
-        build = await current_build(self._stores.suggestions)
+        visible = await self._see()
+        lists, build = self._lists, await current_build(self._stores.suggestions)
         if build and build != self._build:
-            stored = await read_build(self._stores.suggestions, build)
-            self._lists.since = await began_at(self._stores.suggestions)
-            await asyncio.to_thread(self._load, stored, build)
-            log.info("suggestions were loaded", build=build, suggestions=len(self._suggester))
+            stored = await read_build(self._stores.suggestions, build, visible=visible)
+            since = await began_at(self._stores.suggestions)
+            suggester = await asyncio.to_thread(self._load, stored)
+            if lists is self._lists:  # people see the same sites as before
+                lists.since, self._suggester, self._build = since, suggester, build
+                log.info("suggestions were loaded", build=build, suggestions=len(suggester))
         elif not build and self._build:  # an operator deleted all suggestions
             self.use(())
 
-    def _load(self, stored: list[StoredSuggestion], build: str) -> None:
+    def _load(self, stored: list[StoredSuggestion]) -> Suggester:
         quarter = quarter_of(self._clock())
         heaviest = sorted(stored, key=lambda each: -each.weight)
-        self.use((Suggestion(each.text, weight_at(each, quarter), each.language) for each in heaviest), build)
+        found = (Suggestion(each.text, weight_at(each, quarter), each.language) for each in heaviest)
+        return Suggester(found, self._blocked)
 
     async def _rows(self, prefix: str, language: str, *, is_enough: bool) -> list[StoredSuggestion]:
         """Return the rows of the lists of a prefix: those in the cache if the memory has enough, else all."""
@@ -88,10 +120,16 @@ class SuggestService:
         return [row for rows in found for row in rows or () if key_of(row.text).startswith(prefix)]
 
     def _merge(
-        self, found: list[Suggestion], rows: list[StoredSuggestion], prefix: str, language: str, limit: int
+        self,
+        found: list[Suggestion],
+        rows: list[StoredSuggestion],
+        removed: frozenset[str],
+        prefix: str,
+        language: str,
+        limit: int,
     ) -> list[Suggestion]:
         quarter = quarter_of(self._clock())
-        hidden = {row.text for row in rows if row.weight < 0}
+        hidden = removed.union(row.text for row in rows if row.weight < 0)
         merged = {each.text: each for each in found if key_of(each.text).startswith(prefix)}
         for row in rows:
             weight = weight_at(row, quarter)
@@ -128,8 +166,12 @@ class Looking:
     def __init__(self, what: str, look: Callable[[], Awaitable[None]], clock: Callable[[], datetime]) -> None:
         """`what`: what is looked for, for the log."""
         self._what, self._look, self._clock = what, look, clock
-        self._next = datetime.min.replace(tzinfo=clock().tzinfo)
+        self.hasten()
         self._running: asyncio.Task[None] | None = None
+
+    def hasten(self) -> None:
+        """Make a look due now."""
+        self._next = datetime.min.replace(tzinfo=self._clock().tzinfo)
 
     def begin(self) -> None:
         """Begin a look that is due."""
@@ -159,6 +201,8 @@ READ_SECONDS = 0.1
 """Maximum time to read a list (seconds): people type on."""
 REST_SECONDS = 2.0
 """Pause after a failure before lists are read again (seconds)."""
+HIDDEN_SECONDS = 5.0
+"""Time for which the texts of removed pages are known (seconds)."""
 MAX_READING = 16
 """Maximum lists that are read at once in the background."""
 
@@ -167,15 +211,33 @@ _Key = tuple[str, str]
 
 
 class PrefixLists:
-    """The reader of lists. Each process has one reader, which holds the cache."""
+    """The reader of lists, which holds the cache. A process has one for what people see now."""
 
-    def __init__(self, stores: SeenStores, on_failure: OnFailure, clock: Callable[[], datetime]) -> None:
-        self._stores = stores
+    def __init__(
+        self, stores: SeenStores, visible: Visible, on_failure: OnFailure, clock: Callable[[], datetime]
+    ) -> None:
+        self._stores, self._visible = stores, visible
         self.since = 0
         """When the last build began (microseconds since 1970 UTC): older rows are not shown."""
         self._cached: TimedCache[_Key, Rows] = TimedCache(MAX_AGE_SECONDS, MAX_CACHED, lambda: clock().timestamp())
+        self._hidden: TimedCache[str, frozenset[str]] = TimedCache(HIDDEN_SECONDS, 1, lambda: clock().timestamp())
         self._reading: dict[_Key, asyncio.Task[Rows | None]] = {}
         self._part = OptionalPart("suggestions", partial(on_failure, "records"), Rest(REST_SECONDS))
+
+    async def hidden(self, build: str) -> frozenset[str]:
+        """Return the texts of pages that were removed on request since a build. Raises nothing."""
+        kept = self._hidden.find(build)
+        if kept is not None and kept.is_fresh:
+            return kept.value
+        before = kept.value if kept else frozenset()
+        self._hidden.keep(build, before)  # one request reads them, the others go on
+        read = partial(hidden_texts, self._stores.suggestions, build)
+        found = await self._part.read(read, asyncio.timeout(READ_SECONDS))
+        if found is None:
+            return before
+        after = before.union(text for _, text, _ in found)
+        self._hidden.keep(build, after)
+        return after
 
     def known(self, language: str, prefix: str) -> Rows | None:
         """Return a list from the cache, also an old one. An old or missing list is read in the background."""
@@ -208,7 +270,7 @@ class PrefixLists:
 
     async def _read(self, key: _Key) -> Rows | None:
         try:
-            read = partial(read_list, self._stores.suggestions, *key, self.since)
+            read = partial(read_list, self._stores.suggestions, *key, self.since, self._visible)
             found = await self._part.read(read, asyncio.timeout(READ_SECONDS))
             if found is None:
                 return None

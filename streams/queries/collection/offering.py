@@ -35,7 +35,8 @@ class SuggestedQueries:
         total = sum_days({**await self._counts.days(language, query), day: counts}, now)
         share = 1 - counts.empty / counts.asked
         quarter = quarter_of(now)
-        found = StoredSuggestion(text, language, share * total.total, share * total.recent, quarter)
+        weight = share * total.total
+        found = StoredSuggestion(text, language, weight, share * total.recent, quarter, apart=weight)
         await offer(self._suggestions, [found], quarter, at)
 
 

@@ -19,7 +19,7 @@ from streams.grouped_calls import GroupedCalls, groups_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.page_texts import is_chosen, is_of_chosen_host, title_text
 from streams.queries.suggestions.prefix_lists import new_title
-from streams.queries.suggestions.sums import Sum, witness_hash
+from streams.queries.suggestions.sums import Sum, of_host
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -85,8 +85,9 @@ class SuggestAgent(Agent):
         if not text or self._blocked.blocks(text) or await self._audiences.of(event.url) != EVERYBODY:
             return ()
         if await self._chosen.has(event):
-            weight = Sum(titles=1, hosts=frozenset({witness_hash(host_of(event.url))}), is_chosen=True).weight
-            await self._titles.call(new_title(text, event.language, weight, delivery.at))
+            host = host_of(event.url)
+            weight = Sum(titles=1, hosts=of_host(host), chosen=of_host(host)).weight
+            await self._titles.call(new_title(text, event.language, weight, delivery.at, host))
         return ()
 
 

@@ -38,7 +38,7 @@ from streams.queries.suggestions.page_words import (
     choose_words,
     pack_words,
     page_words,
-    site_hash,
+    site_of,
     unpack_words,
 )
 from streams.queries.suggestions.prefix_lists import KEPT, LENGTHS, best, rows_of
@@ -48,17 +48,26 @@ from streams.queries.suggestions.sums import (
     Sum,
     Sums,
     add_to,
-    pack,
+    of_host,
+    own_host,
     pack_sums,
     shard_of,
     suggestions_of,
     unpack_sums,
-    witness_hash,
 )
+from streams.seen.stores import SeenSuggestions
 from streams.statements.statement import PageStatements, decode_statements
 from streams.stores.opener import Stores
-from streams.stores.protocols import KEPT_DAYS, PrefixRow, StoredSuggestion, Suggestions, private_hosts
-from streams.stores.rows import pack_list, unpack_list
+from streams.stores.protocols import (
+    KEPT_DAYS,
+    PrefixRow,
+    StoredSuggestion,
+    StoredWord,
+    Suggestions,
+    Visible,
+    private_hosts,
+)
+from streams.stores.rows import pack_list
 from streams.vectors.page_records import indexed_page
 
 IN_MEMORY = 1_000_000
@@ -118,7 +127,7 @@ async def run_reduce(stores: Stores, job: Job, shard: int) -> Reduced:
     store, blocked = stores.suggestions, BlockedWords(job.blocked)
     word_sums = unpack_words(await store.parts(job.name, "word sums", shard))
     words = choose_words(word_sums, job.word_sites, blocked.blocks, -(-MAX_CHOSEN_WORDS // SHARDS))
-    await store.put_part(job.name, "words", shard, "", pack(words))
+    await store.put_part(job.name, "words", shard, "", pack_list(words))
     sums = unpack_sums(await store.parts(job.name, "sums", shard))
     found = suggestions_of(sums, quarter_of(job.now), blocked)
     rows = [row for each in found for row in rows_of(each)]
@@ -151,15 +160,14 @@ async def finish(stores: Stores, job: Job, reduced: Sequence[Reduced]) -> int:
     return sum(each.suggestions for each in reduced)
 
 
-async def read_build(store: Suggestions, build: str) -> list[StoredSuggestion]:
+async def read_build(store: SeenSuggestions, build: str, *, visible: Visible) -> list[StoredSuggestion]:
     """Return the suggestions of a build that gateways hold in memory."""
-    values = [await store.parts(build, "list", shard) for shard in range(SHARDS)]
-    return [each for parts in values for value in parts for each in unpack_list(StoredSuggestion, value)]
+    return [each for shard in range(SHARDS) for each in await store.built(build, shard, visible=visible)]
 
 
-async def read_words(store: Suggestions, build: str) -> list[bytes]:
-    """Return the words of a build that queries may be corrected to, as `page_words.unpack_chosen` reads them."""
-    return [value for shard in range(SHARDS) for value in await store.parts(build, "words", shard)]
+async def read_words(store: SeenSuggestions, build: str, *, visible: Visible) -> list[StoredWord]:
+    """Return the words of a build that queries may be corrected to."""
+    return [word for shard in range(SHARDS) for word in await store.words(build, shard, visible=visible)]
 
 
 async def _map_pages(stores: Stores, job: Job, part: int) -> int:
@@ -177,7 +185,7 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
                 statements, host = page[:2]
                 _add_page(sums, *page)
                 if statements.language == LANGUAGE:
-                    add_words(words, page_words(statements), site_hash(host, job.name))
+                    add_words(words, page_words(statements), site_of(host, job.name))
         if max(len(sums), len(words)) > MAX_SUMS:
             await _hand_on(stores.suggestions, job, f"{part}.{chunk}", sums, words)
             sums, words, chunk = {}, {}, chunk + 1
@@ -206,16 +214,17 @@ async def _read_page(
 
 def _add_page(sums: Sums, page: PageStatements, host: str, consent: Consent, is_chosen: bool) -> None:
     """Add the texts of a page. Its title is shown with each result; headings and phrases are quotations."""
-    hosts = frozenset({witness_hash(host)})
+    hosts = of_host(host)
+    chosen = own_host(host) if is_chosen else ()
     title = title_text(page.title)
     if title:
-        add_to(sums, (page.language, title), Sum(titles=1, hosts=hosts, is_chosen=is_chosen))
+        add_to(sums, (page.language, title), Sum(titles=1, hosts=hosts, chosen=chosen))
     headings = {text for text in heading_texts(page) if consent.allows_quoting(len(text))} - {title}
     for text in headings:
-        add_to(sums, (page.language, text), Sum(headings=1, hosts=hosts, is_chosen=is_chosen))
+        add_to(sums, (page.language, text), Sum(headings=1, hosts=hosts, chosen=chosen))
     for text in phrase_texts(page) - headings - {title}:
         if consent.allows_quoting(len(text)):
-            add_to(sums, (page.language, text), Sum(phrases=1, hosts=hosts, is_chosen=is_chosen))
+            add_to(sums, (page.language, text), Sum(phrases=1, hosts=hosts, chosen=chosen))
 
 
 async def _map_queries(stores: Stores, job: Job, number: int) -> int:

@@ -1,4 +1,4 @@
-"""Notes of a build beside the lists: the number of statements of the index, and the texts of removed pages.
+"""Notes of a build beside the lists: the size and the private sites of the index, and the texts of removed pages.
 
 A text of a removed page is hidden in the lists at once, and kept hidden until gateways have a build without it. A build
 replaces lists, and with them the rows that hide a text, while gateways still hold the former build. So a hidden text is
@@ -6,13 +6,13 @@ remembered beside the build that gateways hold, and the tasks of the next build 
 that was hidden after a build began, or shortly before, may be in that build: it is remembered beside it, too.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgpack
 
 from streams.queries.suggestions.prefix_lists import new_title, rows_of
 from streams.stores.opener import Stores
-from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
+from streams.stores.protocols import BuildNotes, PrefixRow, StoredSuggestion, Suggestions, private_hosts
 
 GROWTH = 1.05
 """Factor by which the index grows between two builds. An index that shrinks by it is built from anew, too."""
@@ -26,24 +26,34 @@ Hidden = tuple[str, str, int]
 """Language, text, and when it was hidden (microseconds since 1970)."""
 
 
+async def private_now(stores: Stores) -> tuple[str, ...]:
+    """Return the domains whose pages have no part in a build."""
+    return private_hosts(await stores.api_keys.sites())
+
+
 async def count_statements(stores: Stores) -> int:
     """Return the number of statements that searches find; 0 before the first one."""
     collection = await stores.vectors.active()
     return await stores.vectors.count(collection) if collection else 0
 
 
-async def has_grown(store: Suggestions, statements: int) -> bool:
-    """Return True if the last build had noticeably fewer or more statements, or if there is none."""
+async def has_grown(store: Suggestions, statements: int, private: Sequence[str]) -> bool:
+    """Return True if the last build had noticeably fewer or more statements, or other private sites, or if there is
+    none.
+    """
     found = await store.parts("", "statements", 0)
     if not found:
         return statements > 0
     before = int.from_bytes(found[0], "big")
-    return statements != before and not before / GROWTH < statements < before * GROWTH
+    sites = [msgpack.unpackb(value) for value in await store.parts("", "private", 0)] or [[]]
+    is_other = statements != before and not before / GROWTH < statements < before * GROWTH
+    return is_other or sites != [list(private)]
 
 
-async def note_statements(store: Suggestions, statements: int) -> None:
-    """Note the number of statements of a build."""
+async def note_statements(store: Suggestions, statements: int, private: Sequence[str]) -> None:
+    """Note the number of statements of a build, and the domains of the private sites of then."""
     await store.put_part("", "statements", 0, "", statements.to_bytes(8, "big"))
+    await store.put_part("", "private", 0, "", msgpack.packb(list(private)))
 
 
 async def hide(store: Suggestions, text: str, language: str, at: int) -> None:
@@ -58,7 +68,7 @@ async def hide(store: Suggestions, text: str, language: str, at: int) -> None:
             return
 
 
-async def current_build(store: Suggestions) -> str:
+async def current_build(store: BuildNotes) -> str:
     """Return the name of the last whole build; empty if there is none."""
     found = await store.parts("", "current", 0)
     return found[0].decode() if found else ""
@@ -70,13 +80,13 @@ async def note_build(store: Suggestions, build: str, at: int) -> None:
     await store.put_part("", "began", 0, "", at.to_bytes(8, "big"))
 
 
-async def began_at(store: Suggestions) -> int:
+async def began_at(store: BuildNotes) -> int:
     """Return when the last whole build began (microseconds since 1970 UTC); 0 if there is none."""
     found = await store.parts("", "began", 0)
     return int.from_bytes(found[0], "big") if found else 0
 
 
-async def hidden_texts(store: Suggestions, build: str) -> list[Hidden]:
+async def hidden_texts(store: BuildNotes, build: str) -> list[Hidden]:
     """Return what was hidden while gateways held a build."""
     return [tuple(msgpack.unpackb(value)) for value in await store.parts(build, "hidden", 0)]
 

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
-import msgpack
-
 from streams.crawl.domains import witness_of
 from streams.pages.text.normal_forms import nfkc
 from streams.queries.spelling.words import APOSTROPHES, EDGES, MAX_CHARS, MIN_INDEX_CHARS, elided_chars
-from streams.queries.suggestions.sums import SHARDS, pack
+from streams.queries.suggestions.sums import SHARDS, Hosts, least_hosts, pack, unpack_values
 from streams.statements.statement import PageStatements
+from streams.stores.protocols import StoredWord
 
 MAX_STATEMENTS = 200
 """Maximum statements of a page that are read."""
@@ -44,13 +43,13 @@ class WordSum:
     """The pages and sites of one word."""
 
     pages: int
-    sites: tuple[int, ...]
-    """The smallest hashes of sites, in their order."""
+    sites: Hosts
+    """A host of each of the sites with the smallest hashes."""
 
     def add(self, other: "WordSum") -> None:
         self.pages += other.pages
         if other.sites != self.sites:
-            self.sites = tuple(sorted({*self.sites, *other.sites})[:MAX_SITES])
+            self.sites = least_hosts((*self.sites, *other.sites), MAX_SITES)
 
     @property
     def weight(self) -> int:
@@ -62,7 +61,7 @@ class WordSum:
         """The number of sites; above MAX_SITES, an estimate from their smallest hashes (within a quarter, mostly)."""
         if len(self.sites) < MAX_SITES:
             return len(self.sites)
-        return max(MAX_SITES, (MAX_SITES - 1) * _HASHES // (self.sites[-1] + 1))
+        return max(MAX_SITES, (MAX_SITES - 1) * _HASHES // (self.sites[-1][0] + 1))
 
 
 WordSums = dict[str, WordSum]
@@ -100,14 +99,14 @@ def words_of(text: str) -> Iterator[str]:
                 yield word
 
 
-def site_hash(host: str, key: str) -> int:
-    """Return the hash of a host's site, by the key of a build."""
+def site_of(host: str, key: str) -> Hosts:
+    """Return a host with the hash of its site, by the key of a build."""
     digest = blake2b(witness_of(host).encode(), digest_size=4, key=key.encode()[:64]).digest()
-    return int.from_bytes(digest, "big")
+    return ((int.from_bytes(digest, "big"), host),)
 
 
-def add_words(sums: WordSums, words: Iterable[str], site: int) -> None:
-    found = WordSum(1, (site,))
+def add_words(sums: WordSums, words: Iterable[str], site: Hosts) -> None:
+    found = WordSum(1, site)
     for word in words:
         known = sums.get(word)
         if known is None:
@@ -118,7 +117,7 @@ def add_words(sums: WordSums, words: Iterable[str], site: int) -> None:
 
 def pack_words(sums: WordSums) -> dict[int, bytes]:
     """Return the sums of each shard as MessagePack."""
-    rows: defaultdict[int, list[tuple[str, int, tuple[int, ...]]]] = defaultdict(list)
+    rows: defaultdict[int, list[tuple[str, int, Hosts]]] = defaultdict(list)
     for word, own in sums.items():
         rows[zlib.crc32(word.encode("utf-8", "replace")) % SHARDS].append((word, own.pages, own.sites))
     return {shard: pack(found) for shard, found in rows.items()}
@@ -128,8 +127,8 @@ def unpack_words(values: Iterable[bytes]) -> WordSums:
     """Return the sums of a shard, added up, in bounded memory."""
     sums: WordSums = {}
     for value in values:
-        for word, pages, sites in msgpack.unpackb(value):
-            found = WordSum(pages, tuple(sites))
+        for word, pages, sites in unpack_values(value):
+            found = WordSum(pages, sites)
             known = sums.setdefault(word, found)
             if known is not found:
                 known.add(found)
@@ -140,12 +139,18 @@ def unpack_words(values: Iterable[bytes]) -> WordSums:
 
 def choose_words(
     sums: WordSums, min_sites: int, blocks: Callable[[str], bool], most: int = MAX_CHOSEN_WORDS
-) -> dict[str, int]:
-    """Return the heaviest words that enough sites have, none blocked, with their weights."""
+) -> list[StoredWord]:
+    """Return the heaviest words that enough sites have, none blocked, the heaviest first."""
     rows = [(-own.weight, word) for word, own in sums.items() if own.site_count >= min_sites and not blocks(word)]
-    return {word: -weight for weight, word in sorted(rows)[:most]}
+    return [
+        StoredWord(word, -weight, _named(sums[word].sites[: min_sites + 1]), min(min_sites, MAX_SITES))
+        for weight, word in sorted(rows)[:most]
+    ]
 
 
-def unpack_chosen(values: Iterable[bytes]) -> dict[str, int]:
-    """Return the chosen words with their weights, from all shards."""
-    return {word: weight for value in values for word, weight in msgpack.unpackb(value).items()}
+def _named(sites: Hosts) -> tuple[str, ...]:
+    return tuple(host for _, host in sites)
+
+
+def weights_of(words: Iterable[StoredWord]) -> dict[str, int]:
+    return {word.text: word.weight for word in words}

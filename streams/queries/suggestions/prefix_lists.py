@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from streams.queries.counts import RECENT_QUARTERS
 from streams.queries.suggestions.index import MAX_SHOWN
 from streams.queries.suggestions.normal_form import key_of
-from streams.stores.protocols import NewTitle, PrefixRow, StoredSuggestion, Suggestions
+from streams.seen.stores import SeenSuggestions
+from streams.stores.protocols import NewTitle, PrefixRow, StoredSuggestion, Suggestions, Visible
 
 RECENT_WEIGHT = 10.0
 """Weight of a count of the last two hours, in counts of former days."""
@@ -62,20 +63,25 @@ def superfluous(stored: Iterable[StoredSuggestion], quarter: int) -> list[Stored
     return [each for each in every if each.weight >= 0 and each.text not in kept]
 
 
-def new_title(text: str, language: str, weight: float, at: int) -> NewTitle:
-    """Return the title of a new page as it is stored. `text` is a normal form that is not empty."""
-    return NewTitle(key_of(text), StoredSuggestion(text, language, weight), at)
+def new_title(text: str, language: str, weight: float, at: int, host: str = "") -> NewTitle:
+    """Return the title of a new page of this host as it is stored. `text` is a normal form that is not empty."""
+    return NewTitle(key_of(text), StoredSuggestion(text, language, weight, hosts=(host,)), at)
 
 
-async def read_list(store: Suggestions, language: str, prefix: str, since: int = 0) -> list[StoredSuggestion]:
-    """Return the rows of a list. The list of all languages has the new titles with this prefix, too.
+async def read_list(
+    store: SeenSuggestions, language: str, prefix: str, since: int, visible: Visible
+) -> list[StoredSuggestion]:
+    """Return the rows of a list, as a reader sees them. The list of all languages has the new titles with this prefix,
+    too.
 
     `since`: when the last build began (microseconds since 1970 UTC). A build writes the lists of the prefixes that it
     has, so a list that is older is of texts that nobody has any more.
     """
     if language != ALL_LANGUAGES:
-        return await store.of_prefix(language, prefix, since)
-    rows, titles = await asyncio.gather(store.of_prefix(language, prefix, since), store.titles(prefix))
+        return await store.of_prefix(language, prefix, since, visible=visible)
+    rows, titles = await asyncio.gather(
+        store.of_prefix(language, prefix, since, visible=visible), store.titles(prefix, visible=visible)
+    )
     listed = {row.text for row in rows}
     return [*rows, *(title for title in titles if title.text not in listed)]
 

@@ -28,7 +28,9 @@ MIN_PHRASE_PAGES = 3
 """Minimum number of pages that have a phrase in a sentence."""
 MIN_HEADING_PAGES = 2
 MIN_SITES = 3
-"""Minimum number of independent sites of a text that no chosen site has. That number is remembered, as hashes."""
+"""Minimum number of independent sites of a text that no chosen site has."""
+KEPT_HOSTS = MIN_SITES + 1
+"""Maximum hosts of a text that are remembered: a text that many have is still suggested when a site becomes private."""
 PAGES_OF_A_SITE = 10
 """Maximum pages of such a text that count for each site."""
 ONE_HOST = 0.5
@@ -40,6 +42,8 @@ COVERED = 0.8
 
 Text = tuple[str, str]
 """Language and normal form."""
+Hosts = tuple[tuple[int, str], ...]
+"""Hosts, each with the hash of the site that it is a part of, in the order of the hashes."""
 
 
 @dataclass(slots=True)
@@ -51,9 +55,10 @@ class Sum:
     phrases: int = 0
     """Number of pages with the text in each place."""
     entities: int = 0
-    hosts: frozenset[int] = frozenset()
-    is_chosen: bool = False
-    """True if a site that the operator chose has the text."""
+    hosts: Hosts = ()
+    """A host of each of KEPT_HOSTS sites with the text."""
+    chosen: Hosts = ()
+    """The same of sites that the operator chose."""
     count: float = 0.0
     """Number of questions, the older the less."""
     recent: float = 0.0
@@ -64,24 +69,37 @@ class Sum:
         self.headings += other.headings
         self.phrases += other.phrases
         self.entities += other.entities
-        self.hosts = frozenset(sorted(self.hosts | other.hosts)[:MIN_SITES])
-        self.is_chosen = self.is_chosen or other.is_chosen
+        if other.hosts != self.hosts:
+            self.hosts = least_hosts((*self.hosts, *other.hosts), KEPT_HOSTS)
+        if other.chosen != self.chosen:
+            self.chosen = least_hosts((*self.chosen, *other.chosen), KEPT_HOSTS)
         self.count += other.count
         self.recent += other.recent
 
     @property
     def weight(self) -> float:
         """The long-term weight: the questions, and the logarithm of the pages. 0: not suggested."""
-        pages = self._pages_weight if self.is_chosen or len(self.hosts) >= MIN_SITES else 0.0
+        pages = self._pages_weight if self.chosen or len(self.hosts) >= MIN_SITES else 0.0
         of_one = bool(pages) and len(self.hosts) == 1
         of_index = math.log2(1 + pages + ENTITY * self.entities) * (ONE_HOST if of_one else 1.0)
         return self.count + of_index
 
     @property
+    def apart(self) -> float:
+        """The part of the weight that has no page as its source."""
+        return self.count + math.log2(1 + ENTITY * self.entities)
+
+    @property
+    def sources(self) -> tuple[tuple[str, ...], int]:
+        """The hosts of the text's pages, and how many of them its readers must see."""
+        named, needs = (self.chosen, 1) if self.chosen else (self.hosts, MIN_SITES)
+        return tuple(host for _, host in named), needs
+
+    @property
     def _pages_weight(self) -> float:
         headings = self.headings if self.headings >= MIN_HEADING_PAGES or self.titles else 0
         phrases = self.phrases if self.phrases >= MIN_PHRASE_PAGES or self.titles or headings else 0
-        most = math.inf if self.is_chosen else PAGES_OF_A_SITE * len(self.hosts)
+        most = math.inf if self.chosen else PAGES_OF_A_SITE * min(len(self.hosts), MIN_SITES)
         return TITLE * min(self.titles, most) + HEADING * min(headings, most) + PHRASE * min(phrases, most)
 
 
@@ -96,9 +114,20 @@ def add_to(sums: Sums, text: Text, found: Sum) -> None:
         known.add(found)
 
 
-def witness_hash(host: str) -> int:
-    """Return the hash of the site that a host is a part of: names below one domain are one site."""
-    return zlib.crc32(witness_of(host).encode())
+def of_host(host: str) -> Hosts:
+    """Return a host with the hash of its site: names below one domain are one site."""
+    return ((zlib.crc32(witness_of(host).encode()), host),)
+
+
+def own_host(host: str) -> Hosts:
+    """Return a host as a site of its own: each host of a chosen site has the operator's choice."""
+    return ((zlib.crc32(host.encode()), host),)
+
+
+def least_hosts(hosts: Hosts, most: int) -> Hosts:
+    """Return one host of each site, of the sites with the smallest hashes: the same in whatever order they come."""
+    of_sites = dict(sorted(hosts, reverse=True))
+    return tuple(sorted(of_sites.items())[:most])
 
 
 def shard_of(text: str) -> int:
@@ -111,7 +140,7 @@ def pack_sums(sums: Mapping[Text, Sum]) -> dict[int, bytes]:
     rows: dict[int, list[Any]] = {}
     for (language, text), own in sums.items():
         places = (own.titles, own.headings, own.phrases, own.entities)
-        row = (language, text, *places, sorted(own.hosts), own.is_chosen, own.count, own.recent)
+        row = (language, text, *places, own.hosts, own.chosen, own.count, own.recent)
         rows.setdefault(shard_of(text), []).append(row)
     return {shard: pack(found) for shard, found in rows.items()}
 
@@ -120,8 +149,8 @@ def unpack_sums(values: Iterable[bytes]) -> Sums:
     """Return the sums of a shard, added up."""
     sums: Sums = {}
     for value in values:
-        for language, text, titles, headings, phrases, entities, hosts, *others in msgpack.unpackb(value):
-            add_to(sums, (language, text), Sum(titles, headings, phrases, entities, frozenset(hosts), *others))
+        for language, text, titles, headings, phrases, entities, hosts, chosen, *counts in unpack_values(value):
+            add_to(sums, (language, text), Sum(titles, headings, phrases, entities, hosts, chosen, *counts))
     return sums
 
 
@@ -133,7 +162,8 @@ def suggestions_of(sums: Sums, quarter: int, blocked: BlockedWords) -> list[Stor
         weight = own.weight
         if weight <= 0 or blocked.blocks(text):
             continue
-        found.append(StoredSuggestion(text, language, round(weight, 3), round(own.recent, 3), quarter))
+        recent, apart = round(own.recent, 3), round(own.apart, 3)
+        found.append(StoredSuggestion(text, language, round(weight, 3), recent, quarter, *own.sources, apart))
     return sorted(found, key=lambda each: (-each.weight, each.text, each.language))
 
 
@@ -149,6 +179,11 @@ def _forget_covered(sums: Sums) -> None:
 def _is_named(own: Sum) -> bool:
     """Return True if the text is more than a phrase in sentences."""
     return bool(own.titles or own.entities or own.count or own.headings >= MIN_HEADING_PAGES)
+
+
+def unpack_values(value: bytes) -> Any:
+    """Return what `pack` was given, with tuples in place of lists."""
+    return msgpack.unpackb(value, use_list=False)
 
 
 def pack(value: object) -> bytes:

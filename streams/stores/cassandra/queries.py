@@ -158,13 +158,13 @@ class CassandraSuggestions:
 
     async def of_prefix(self, language: str, prefix: str, since: int = 0) -> list[StoredSuggestion]:
         rows = await self._session.execute(_OF_PREFIX, {"language": language, "prefix": prefix})
-        return [StoredSuggestion(text, *msgpack.unpackb(value)) for text, value, at in rows if at >= since]
+        return [_read(text, value) for text, value, at in rows if at >= since]
 
     async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
         found: dict[str, list[StoredSuggestion]] = {prefix: [] for prefix in prefixes}
         rows = await self._session.execute(_OF_PREFIXES, {"language": language, "prefixes": list(found)})
         for prefix, text, value in rows:
-            found[prefix].append(StoredSuggestion(text, *msgpack.unpackb(value)))
+            found[prefix].append(_read(text, value))
         return found
 
     async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
@@ -193,7 +193,7 @@ class CassandraSuggestions:
             return []
         place = {"shard": _title_shard(beginning), "key": beginning, "last": beginning + _LAST}
         rows = await self._session.execute(_TITLES, place)
-        return [StoredSuggestion(text, *msgpack.unpackb(value)) for text, value in rows]
+        return [_read(text, value) for text, value in rows]
 
     async def remove_title(self, title: NewTitle) -> None:
         await self._session.execute(_REMOVE_TITLE, _title_key(title), at=title.at)
@@ -235,5 +235,13 @@ def _title_shard(key: str) -> int:
 
 def _packed(own: StoredSuggestion) -> bytes:
     """Return the value of a row: without names, since a prefix has 64 rows, and a search reads several prefixes."""
-    packed: bytes = msgpack.packb((own.language, own.weight, own.recent, own.quarter))
+    values = (own.language, own.weight, own.recent, own.quarter, own.hosts, own.needs, own.apart)
+    packed: bytes = msgpack.packb(values)
     return packed
+
+
+def _read(text: str, value: bytes) -> StoredSuggestion:
+    """Return the suggestion of a row of this release, or of one before, which had no hosts."""
+    language, weight, recent, quarter, *sources = msgpack.unpackb(value)
+    hosts, *others = sources[:3] or ((),)
+    return StoredSuggestion(text, language, weight, recent, quarter, tuple(hosts), *others)

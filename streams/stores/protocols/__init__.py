@@ -50,15 +50,18 @@ from streams.stores.protocols.host_links import HostLinks, HostRank, LinkGroup, 
 from streams.stores.protocols.notes import Notes, PaceHolds
 from streams.stores.protocols.queries import (
     KEPT_DAYS,
+    BuildNotes,
     CountedQuery,
     DayCounts,
     NewTitle,
+    NoteKind,
     PageClicks,
     PartKind,
     PlaceCounts,
     PrefixRow,
     QueryCounts,
     StoredSuggestion,
+    StoredWord,
     Suggestions,
 )
 from streams.stores.protocols.records import BlobCollection, Blobs, Ledger, Pages, StoredBlob, Transition

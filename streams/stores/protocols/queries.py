@@ -12,7 +12,9 @@ KEPT_DAYS = 90
 MAX_ROWS = 64
 """Maximum rows of a prefix that are read. Writers remove what is above it."""
 
-PartKind = Literal["sums", "list", "word sums", "words", "current", "began", "statements", "hidden"]
+NoteKind = Literal["current", "began", "hidden"]
+"""The parts of a build that say nothing of pages but what is hidden."""
+PartKind = Literal["sums", "list", "word sums", "words", "statements", "private", NoteKind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,22 @@ class StoredSuggestion:
     """The count of the last two hours at the time of the write."""
     quarter: int = 0
     """The number of the quarter of an hour since 1970 (UTC) in which `recent` was counted."""
+    hosts: tuple[str, ...] = ()
+    """Some hosts whose pages have the text: who reads it may see `needs` of them, or sees only the part `apart`."""
+    needs: int = 1
+    apart: float = 0.0
+    """The part of the weight that has no page as its source: of queries that enough people asked, and of entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWord:
+    """A word that queries may be corrected to, with the sources that its reader must see, as of a suggestion."""
+
+    text: str
+    weight: int
+    """The number of pages with the word, of which one site counts only some."""
+    hosts: tuple[str, ...] = ()
+    needs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +143,13 @@ class NewTitle:
     suggestion: StoredSuggestion
     at: int
     """The time of the page's event (microseconds since 1970 UTC)."""
+
+
+class BuildNotes(Protocol):
+    """The notes of builds."""
+
+    async def parts(self, build: str, kind: NoteKind, shard: int) -> list[bytes]:
+        """Return the values of all parts of a shard, by part."""
 
 
 class Suggestions(Protocol):

@@ -7,15 +7,16 @@ from streams.queries.suggestions.page_words import (
     WordSums,
     choose_words,
     pack_words,
-    unpack_chosen,
     unpack_words,
 )
-from streams.queries.suggestions.sums import SHARDS, pack
+from streams.queries.suggestions.sums import SHARDS
+from streams.seen.suggestions import seen_words
 from streams.stores.cassandra import CassandraSuggestions
 from streams.stores.cassandra.grouped_writes import MAX_WRITES
 from streams.stores.memory import MemorySuggestions
-from streams.stores.protocols import NewTitle, PrefixRow, StoredSuggestion, Suggestions
+from streams.stores.protocols import NewTitle, PrefixRow, StoredSuggestion, StoredWord, Suggestions
 from streams.stores.protocols.queries import MAX_ROWS
+from streams.stores.rows import pack_list
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 
@@ -25,6 +26,9 @@ def store(request: pytest.FixtureRequest) -> Suggestions:
     if request.param == "memory":
         return MemorySuggestions()
     return CassandraSuggestions(request.getfixturevalue("cassandra_session"))
+
+
+HOSTS = tuple((number, f"{number}.example") for number in range(3))
 
 
 def row(prefix: str, text: str, weight: float = 1.0) -> PrefixRow:
@@ -62,6 +66,16 @@ async def test_a_build_replaces_older_rows_and_leaves_newer_ones(store: Suggesti
     assert await texts(store, other) == {"old": 1.0}
     await store.put([row(prefix, "old")], 6)  # a redelivery from before the build
     assert "old" not in await texts(store, prefix)
+
+
+async def test_a_row_and_a_title_keep_their_sources(store: Suggestions) -> None:
+    prefix = fresh_name("prefix")
+    own = StoredSuggestion("tide tables", "en", 3.0, 2.0, 7, ("a.example", "b.example"), 2, 1.5)
+    await store.put([PrefixRow("en", prefix, own)], 1)
+    assert await store.of_prefix("en", prefix) == [own]
+    assert await store.of_prefixes("en", [prefix]) == {prefix: [own]}
+    await store.add_titles([NewTitle(prefix, own, 1)])
+    assert await store.titles(prefix) == [own]
 
 
 async def test_a_list_is_bounded(store: Suggestions) -> None:
@@ -130,7 +144,7 @@ async def test_parts_of_a_build_are_kept_until_they_are_dropped(store: Suggestio
 
 async def test_the_words_of_a_build_are_kept_and_dropped_beside_its_suggestions(store: Suggestions) -> None:
     """The tasks of a build share only the store: what they hand on comes back whole, and each kind by itself."""
-    build, sums = fresh_name("build"), {"kubeflow": WordSum(7, (1, 2, 3)), "größe": WordSum(1, (9,))}
+    build, sums = fresh_name("build"), {"kubeflow": WordSum(7, HOSTS), "größe": WordSum(1, HOSTS[:1])}
     for part in ("0.0", "1.0"):
         for _ in range(2):  # a task may run twice
             for shard, value in pack_words(sums).items():
@@ -139,10 +153,11 @@ async def test_the_words_of_a_build_are_kept_and_dropped_beside_its_suggestions(
     for shard in range(SHARDS):
         found |= unpack_words(await store.parts(build, "word sums", shard))
     assert found == {word: WordSum(2 * own.pages, own.sites) for word, own in sums.items()}
-    await store.put_part(build, "words", 0, "", pack(choose_words(found, 3, lambda _: False)))
+    await store.put_part(build, "words", 0, "", pack_list(choose_words(found, 3, lambda _: False)))
     await store.put_part(build, "list", 0, "", b"1")
     await store.drop_parts(build, "word sums", 0)
-    assert unpack_chosen(await store.parts(build, "words", 0)) == {"kubeflow": 14}
+    (word,) = seen_words(await store.parts(build, "words", 0), None)
+    assert word == StoredWord("kubeflow", 14, tuple(host for _, host in HOSTS), 3)
     await store.drop_parts(build, "words", 0)
     assert (await store.parts(build, "words", 0), await store.parts(build, "list", 0)) == ([], [b"1"])
 

@@ -17,14 +17,15 @@ from streams.queries.suggestions.page_words import (
     choose_words,
     pack_words,
     page_words,
-    site_hash,
+    site_of,
     text_words,
-    unpack_chosen,
     unpack_words,
+    weights_of,
     words_of,
 )
-from streams.queries.suggestions.sums import pack
+from streams.queries.suggestions.sums import Hosts
 from streams.statements.statement import PageStatements, Statement
+from streams.stores.protocols import StoredWord
 
 ID = UUID(int=1)
 
@@ -98,12 +99,16 @@ def test_a_page_of_endless_words_is_bounded() -> None:
 def summed(pages: list[tuple[str, str]], key: str = "a build") -> WordSums:
     sums: WordSums = {}
     for host, text in pages:
-        add_words(sums, set(words_of(text)), site_hash(host, key))
+        add_words(sums, set(words_of(text)), site_of(host, key))
     return sums
 
 
+def sites(count: int) -> Hosts:
+    return tuple((number, f"{number}.example") for number in range(count))
+
+
 def chosen(sums: WordSums, min_sites: int = 3) -> dict[str, int]:
-    return choose_words(sums, min_sites, lambda word: word == "forbidden")
+    return weights_of(choose_words(sums, min_sites, lambda word: word == "forbidden"))
 
 
 def test_a_word_needs_three_sites_and_a_site_counts_ten_pages_at_most() -> None:
@@ -120,8 +125,8 @@ def test_the_number_of_many_sites_is_an_estimate_that_nobody_can_choose_domains_
     own = summed([(host, "kubeflow") for host in hosts])["kubeflow"]
     assert len(own.sites) == MAX_SITES
     assert 400 < own.site_count < 2_500  # hashes of one key: the same in each run
-    assert {site_hash("a.example", "one build"), site_hash("a.example", "another")} != {site_hash("a.example", "x")}
-    assert site_hash("www.a.example", "x") == site_hash("a.example", "x")
+    assert {site_of("a.example", "one build"), site_of("a.example", "another")} != {site_of("a.example", "x")}
+    assert site_of("www.a.example", "x")[0][0] == site_of("a.example", "x")[0][0]
 
 
 def test_sums_are_the_same_in_one_part_or_in_several_and_in_any_order() -> None:
@@ -137,15 +142,15 @@ def test_sums_are_the_same_in_one_part_or_in_several_and_in_any_order() -> None:
 
 def test_the_sums_of_a_shard_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SUMMED", 3)
-    several = {word: WordSum(2, (1, 2)) for word in ("kubeflow", "grafana")}
-    once = {f"onsite{letter}": WordSum(9, (1,)) for letter in "abcd"}
+    several = {word: WordSum(2, sites(2)) for word in ("kubeflow", "grafana")}
+    once = {f"onsite{letter}": WordSum(9, sites(1)) for letter in "abcd"}
     found = unpack_words([*pack_words(several).values(), *pack_words(once).values()])
     assert set(several) <= set(found)
     assert len(found) <= 4
 
 
 def test_only_the_heaviest_words_are_chosen() -> None:
-    sums = {f"word{letter * 2}": WordSum(10 + place, (1, 2, 3)) for place, letter in enumerate("abcd")}
+    sums = {f"word{letter * 2}": WordSum(10 + place, sites(3)) for place, letter in enumerate("abcd")}
     found = choose_words(sums, 3, lambda _: False, most=2)
-    assert found == {"worddd": 13, "wordcc": 12}
-    assert unpack_chosen([pack(found), pack({"kubeflow": 7})]) == {"worddd": 13, "wordcc": 12, "kubeflow": 7}
+    hosts = ("0.example", "1.example", "2.example")
+    assert found == [StoredWord("worddd", 13, hosts, 3), StoredWord("wordcc", 12, hosts, 3)]
