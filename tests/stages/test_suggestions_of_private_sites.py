@@ -26,6 +26,9 @@ TITLE = "Bluebird takeover"
 OF_STRANGERS = [f"{name}.example" for name in ("one", "two", "three")]
 
 
+Also = Callable[[Stores], Awaitable[None]]
+
+
 class Clock:
     """The time of a gateway."""
 
