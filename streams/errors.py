@@ -9,6 +9,7 @@
     │   ├── SandboxAway
     │   ├── ThreadEnded
     │   ├── EventOverdue
+    │   ├── EventEarly
     │   └── SearchUnavailable
     ├── PageErased            the event's page was removed on request, with the blobs that the event refers to
     ├── PoisonError           don't try again: the event itself has a fault
@@ -71,6 +72,10 @@ class ThreadEnded(TransientError):
 
 class EventOverdue(TransientError):
     """An event was not handled within its deadline."""
+
+
+class EventEarly(TransientError):
+    """An event's times are later than Kafka's time of its record, by more than clocks may differ."""
 
 
 class SearchUnavailable(TransientError):

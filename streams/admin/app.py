@@ -72,7 +72,7 @@ def now_utc() -> datetime:
 
 async def serve_admin(settings: Settings, key: str, host: str = HOST, port: int = PORT) -> None:
     """Serve until SIGINT or SIGTERM. Raises StoreUnavailable if the records don't answer."""
-    async with open_stores(settings, ["records", "vectors"]) as stores:
+    async with open_stores(settings, ["records", "vectors"], use="read") as stores:
         reader, actions = parts(settings, stores)
         app = create_admin_app(settings, reader, actions, key, host)
         config = uvicorn.Config(

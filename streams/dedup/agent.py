@@ -35,6 +35,7 @@ from streams.dedup.generations import (
     is_same_fetch,
     minimum_generation,
     removal_generation,
+    removal_time,
     repetition,
 )
 from streams.dedup.grouping import Decision, Grouping, hash_within, have_one_audience, is_undecided, keys_of
@@ -227,8 +228,7 @@ class DedupAgent(Agent):
         page = await self._fingerprints.get(event.page_id)
         if page is not None and not on_request and is_overtaken(event, page.generation):
             return await self._reemit_overtaken(event, delivery)
-        at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
-        await self._fingerprints.remove(event.page_id, at, page)
+        await self._fingerprints.remove(event.page_id, removal_time(event, page, delivery.at), page)
         log = await self._read_log(delivery)
         duplicates = await self._grouping.duplicates(event.page_id)
         generation = removal_generation(event, page, log)

@@ -64,6 +64,15 @@ def minimum_generation(page: Fingerprint, at: int) -> int:
     return page.generation if page.written_at >= at else published_generation(page) + DECISION_MARGIN
 
 
+def removal_time(event: PageRemoved, page: Fingerprint | None, at: int) -> int:
+    """Return the time at which a removal deletes a page's row: no later than any write of a later fetch.
+
+    The event's own time may be later, such as when the frontier read the answer after a stage had the next one.
+    """
+    ends = min(at, event.generation + SAME_FETCH - 1)
+    return max(ends, page.written_at, page.decided_at) if page else ends
+
+
 def removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) -> int:
     """Return the generation of a removal.
 

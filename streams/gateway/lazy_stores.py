@@ -7,6 +7,7 @@ without its stores, answers in part, and recovers by itself. During a restore, a
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, cast
 
 import structlog
@@ -21,6 +22,7 @@ RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 RESTORE_SECONDS = 5.0
 """Time between two looks at whether a restore of the installation runs (seconds)."""
 OpenStores = Callable[[Settings, Iterable[Store]], AbstractAsyncContextManager[Stores]]
+TO_SERVE: OpenStores = partial(open_stores, use="serve")
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +88,7 @@ class _Shown:
 async def open_lazily(
     settings: Settings,
     *,
-    open_store: OpenStores = open_stores,
+    open_store: OpenStores = TO_SERVE,
     retry_seconds: Sequence[float] = RETRY_SECONDS,
     restore_seconds: float = RESTORE_SECONDS,
 ) -> AsyncIterator[Stores]:

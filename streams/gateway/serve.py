@@ -19,13 +19,12 @@ from streams.credentials import server_context
 from streams.errors import StartError
 from streams.gateway.app import create_app
 from streams.gateway.http.connections import LimitedProtocol
-from streams.gateway.lazy_stores import OpenStores, open_lazily
+from streams.gateway.lazy_stores import TO_SERVE, OpenStores, open_lazily
 from streams.gateway.search.query_events import Publish
 from streams.resources import exempt_loaded_objects
 from streams.runtime.health_thread import HealthThread
 from streams.runtime.producer import EventProducer
 from streams.settings import GatewaySettings, Settings
-from streams.stores.opener import open_stores
 from streams.tracing import traced
 
 STUCK_SECONDS = 60.0
@@ -48,7 +47,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, publish: Publish | None = None, *, open_store: OpenStores = open_stores) -> None:
+async def serve(settings: Settings, publish: Publish | None = None, *, open_store: OpenStores = TO_SERVE) -> None:
     """Serve until SIGINT or SIGTERM, then finish the running requests. Raises StartError if the port is taken.
 
     `publish` sends query events; with None they are not sent. The gateway starts without a store that is down.

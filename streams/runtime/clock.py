@@ -1,9 +1,9 @@
-"""The checks of a worker's clock: at its start, once a minute for the metrics, and whether it is set meanwhile.
+"""The checks of a running worker's clock: once a minute for the metrics, and whether it is set meanwhile.
 
 Riffle compares clocks of different machines in three places: leases, retry times, and Cassandra's write times. Each
-stays right while any two clocks differ by less than `RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`. The check compares with
-Cassandra's clock, so the clocks of two workers may differ by up to twice the bound. Then some leases end early and
-their URLs are fetched later. Nothing is lost.
+stays right while any two clocks differ by less than `RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`. `open_stores` compares with
+Cassandra's clock before a worker or a command writes, so the clocks of two workers may differ by up to twice the bound.
+Then some leases end early and their URLs are fetched later. Nothing is lost.
 
 A clock that is set forward by days and back again would leave times in the store at which hosts are asked next, days
 ahead. So a worker ends at once when its clock is set by more than the bound, and is checked when it starts again.
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from streams.errors import RiffleError, UsageError
+from streams.errors import RiffleError
 
 log = structlog.get_logger()
 
@@ -25,19 +25,6 @@ MIN_STEP_SECONDS = 1.0
 """Minimum change of a clock that counts (seconds), whatever the bound is."""
 READ_SECONDS = 0.1
 """Maximum time between two readings of clocks that are compared (seconds): a busy machine may stop the process."""
-
-
-async def require_clock(clock_ahead: Callable[[], Awaitable[float]], bound_seconds: float) -> float:
-    """Return how far this clock is ahead of Cassandra's (seconds). Raises UsageError if that is beyond the bound."""
-    ahead = await clock_ahead()
-    if abs(ahead) > bound_seconds:
-        direction = "ahead of" if ahead > 0 else "behind"
-        raise UsageError(
-            f"the clock of this machine is {abs(ahead):.1f} s {direction} Cassandra's clock, "
-            f"and {bound_seconds:g} s are allowed. Synchronize both clocks (NTP), "
-            "or raise RIFFLE_CRAWL__CLOCK_BOUND_SECONDS on all workers"
-        )
-    return ahead
 
 
 async def compare_clocks(

@@ -16,7 +16,6 @@ import structlog
 from streams.errors import KafkaAway, TransientError
 from streams.runtime.agent import Agent
 from streams.runtime.breaker import Breaker
-from streams.runtime.clock import require_clock
 from streams.runtime.health import Progress
 from streams.runtime.lags.retention import check_retention
 from streams.runtime.topics import check_partitions, create_topics
@@ -92,8 +91,6 @@ async def prepare(stages: Sequence[Stage], settings: Settings, stores: Stores | 
         await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))
         partitions = await asyncio.to_thread(check_partitions, settings, stages)
         await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
-        if stores.clock_ahead:
-            await require_clock(stores.clock_ahead, settings.crawl.clock_bound_seconds)
         agents = {stage.label: await build_agent(stage, settings, stores) for stage in stages}
         return Prepared(stores, agents, partitions, stack.pop_all().aclose)
 

@@ -6,6 +6,7 @@
                         event that fails while others are handled goes through the retry topic, for about a day at most
     TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first to the topic
                         with the short delay, and after the last attempt there to the dead-letter topic
+    EventEarly          its times are in the future: retry topics at once, and it is handled when its time has come
     EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
@@ -27,10 +28,12 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import Literal, Protocol
 
 from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from streams.errors import (
+    EventEarly,
     EventOverdue,
     MissingBlob,
     NotDelivered,
@@ -43,7 +46,16 @@ from streams.errors import (
 from streams.grouped_calls import is_cancelled
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
-from streams.runtime.records import FailureInfo, Incoming, Record, encode, event_of, failure_of, original_of
+from streams.runtime.records import (
+    FailureInfo,
+    Incoming,
+    Record,
+    encode,
+    event_of,
+    failure_of,
+    original_of,
+    require_past,
+)
 from streams.settings import RuntimeSettings
 from streams.topology import Stage
 
@@ -113,6 +125,8 @@ class Processor:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
+    max_ahead_seconds: float = inf
+    """Maximum time by which an event may be ahead of Kafka's time of its record (seconds)."""
 
     async def process(self, incoming: Incoming) -> Result:
         """Process one event to its end. Raises UsageError, and NotDelivered if Kafka does not take a record."""
@@ -138,7 +152,8 @@ class Processor:
             if failure := failure_of(incoming):
                 origin, attempts = await self._read_original(incoming, failure), failure.attempts
             event, envelope = event_of(self.stage.inputs, origin)
-        except NewerEvent as error:
+            require_past(event, envelope, incoming, self.max_ahead_seconds)
+        except (NewerEvent, EventEarly) as error:
             self.observer.failed(origin, error, attempts + 1)
             return await self._give_up(origin, error, attempts + 1)
         except (InvalidEvent, MissingBlob) as error:

@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from schemas.envelope import Header
 from schemas.ids import event_id
+from streams.errors import EventEarly
 from streams.topology import STAGES, Stage, is_urgent_topic
 
 PREFIX = "riffle-"
@@ -241,6 +242,26 @@ def event_of(models: Iterable[type[Event]], record: Incoming) -> tuple[Event, En
     """Return the event in a record of one of the models' topics, or of an urgent topic. Raises InvalidEvent,
     NewerEvent."""
     return _read(lambda: decode(_model(models, record), record.value, record.headers))
+
+
+def require_past(event: Event, envelope: Envelope, record: Incoming, allowed_seconds: float) -> None:
+    """Raise EventEarly if a time by which the event is ordered is later than Kafka's time of the record, by more than
+    `allowed_seconds`.
+
+    Times order what two events of a page do: from a wrong clock, one would outrank all later events for as long as the
+    clock was ahead. A removal on request may outrank them: it holds until it is withdrawn.
+    """
+    times = {"its time": envelope.time.timestamp()}
+    is_request = getattr(event, "reason", None) == "request"
+    if (generation := getattr(event, "generation", None)) is not None and not is_request:
+        times["its generation"] = generation / 1_000_000
+    name = max(times, key=times.__getitem__)
+    ahead_seconds = times[name] - record.time
+    if record.time and ahead_seconds > allowed_seconds:
+        raise EventEarly(
+            f"{name} is {ahead_seconds:.0f} s later than Kafka's time of the record, and {allowed_seconds:g} s are "
+            f"allowed: check the clock of its producer, {envelope.source}"
+        )
 
 
 def _model(models: Iterable[type[Event]], record: Incoming) -> type[Event]:

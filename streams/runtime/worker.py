@@ -28,7 +28,7 @@ from streams.resources import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, retu
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.brake import Brake, notes_path
 from streams.runtime.breaker import Breaker
-from streams.runtime.clock import ClockWatch, compare_clocks
+from streams.runtime.clock import MIN_STEP_SECONDS, ClockWatch, compare_clocks
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.health_thread import OwnTime
@@ -222,6 +222,8 @@ async def _start(
     observer = StageObserver(stage.label, metrics, provider)
     app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions, brake)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=prepared.stores.blobs)
+    # The clocks of the event's producer and of Kafka may each differ by the bound from Cassandra's.
+    processor.max_ahead_seconds = 2 * max(settings.crawl.clock_bound_seconds, MIN_STEP_SECONDS)
     app.connect(processor, observer)
     watch = None
     if stage.source:

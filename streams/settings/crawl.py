@@ -47,8 +47,8 @@ class CrawlSettings(SettingsGroup):
     timeout_seconds: float = 30.0
     """Maximum duration of one fetch, from the connection to the last byte."""
     clock_bound_seconds: float = Field(5.0, ge=0)
-    """Maximum difference between the clocks of two machines. A worker does not start if its clock differs by more from
-    Cassandra's clock."""
+    """Maximum difference between the clocks of two machines. Neither a worker nor a command that writes starts
+    if its clock differs by more from Cassandra's."""
     lease_seconds: float = 120.0
     """Time after which a scheduled URL without an answer is scheduled again."""
     recrawl: bool = True

@@ -5,8 +5,9 @@ import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
+from streams.errors import UsageError
 from streams.models.protocols import ChainModel, Embedder, Reranker
 from streams.servers import STORES, Store, find, server_of
 from streams.settings import Settings
@@ -28,6 +29,10 @@ from streams.stores.protocols import (
 )
 from streams.stores.vector_collection import ENTITIES_ALIAS
 
+Use = Literal["write", "read", "serve"]
+"""What the records are opened for. "write": this machine's clock is compared with the server's first, since times order
+writes. "read": a write raises RuntimeError. "serve": the gateway, which counts what it spends and is no judge of pages.
+"""
 _ROLE = "role"
 
 
@@ -116,10 +121,13 @@ class _LateStore:
 
 
 @asynccontextmanager
-async def open_stores(settings: Settings, needs: Iterable[Store], late: Iterable[Store] = ()) -> AsyncIterator[Stores]:
+async def open_stores(
+    settings: Settings, needs: Iterable[Store], late: Iterable[Store] = (), use: Use = "write"
+) -> AsyncIterator[Stores]:
     """Open the stores of the roles in `needs`. Raises StoreUnavailable, which names the server and its address.
 
-    Stores of further roles in `late` are opened at their first call.
+    Stores of further roles in `late` are opened at their first call. Raises UsageError if the records are opened to
+    write and this machine's clock differs too much from their server's.
     """
     stores = Stores()
     deferred = set(late)
@@ -127,16 +135,44 @@ async def open_stores(settings: Settings, needs: Iterable[Store], late: Iterable
     async with AsyncExitStack() as stack:
         for store in STORES:
             if store in wanted:
-                opened = await find(server_of(store).open)(settings)
+                opened = await _open(settings, store, use)
                 stack.push_async_callback(opened.close)
                 for name in fields_of(store):
                     setattr(stores, name, getattr(opened, name))
             elif store in deferred:
-                server = _LateServer(partial(find(server_of(store).open), settings))
+                server = _LateServer(partial(_open, settings, store, use))
                 stack.push_async_callback(server.close)
                 for name in fields_of(store):
                     setattr(stores, name, _LateStore(server, name))
         yield stores
+
+
+async def _open(settings: Settings, store: Store, use: Use) -> Any:
+    opened = await find(server_of(store).open)(settings)
+    if "clock_ahead" not in fields_of(store):
+        return opened
+    try:
+        if use == "write":
+            await require_clock(opened.clock_ahead, settings.crawl.clock_bound_seconds)
+        elif use == "read":
+            opened.refuse_writes()
+    except BaseException:
+        await opened.close()
+        raise
+    return opened
+
+
+async def require_clock(clock_ahead: Callable[[], Awaitable[float]], bound_seconds: float) -> float:
+    """Return how far this clock is ahead of the server's (seconds). Raises UsageError if that is beyond the bound."""
+    ahead = await clock_ahead()
+    if abs(ahead) > bound_seconds:
+        direction = "ahead of" if ahead > 0 else "behind"
+        raise UsageError(
+            f"the clock of this machine is {abs(ahead):.1f} s {direction} Cassandra's clock, "
+            f"and {bound_seconds:g} s are allowed. Nothing was changed. Synchronize both clocks (NTP), "
+            "or raise RIFFLE_CRAWL__CLOCK_BOUND_SECONDS on all workers"
+        )
+    return ahead
 
 
 def memory_stores() -> Stores:

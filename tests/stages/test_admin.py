@@ -433,7 +433,7 @@ async def test_the_pages_listen_where_the_command_says(monkeypatch: pytest.Monke
         pass
 
     @asynccontextmanager
-    async def in_memory(*_: object) -> AsyncIterator[Stores]:
+    async def in_memory(*_: object, **__: object) -> AsyncIterator[Stores]:
         yield memory_stores()
 
     def listen(_: object, *, host: str, port: int, **options: object) -> None:

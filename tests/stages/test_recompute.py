@@ -354,7 +354,7 @@ def test_the_commands_exit_with_2_mend_and_then_exit_with_0(pool: ParsePool, mon
         return Models()
 
     @asynccontextmanager
-    async def open_stores(*_: object) -> AsyncIterator[Stores]:
+    async def open_stores(*_: object, **__: object) -> AsyncIterator[Stores]:
         yield stores
 
     for module in (doctor_module, reindex_module):

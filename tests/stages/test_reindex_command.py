@@ -94,7 +94,7 @@ def command_stores(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Stores:
         return Models()
 
     @asynccontextmanager
-    async def open_stores(*_: object) -> AsyncIterator[Stores]:
+    async def open_stores(*_: object, **__: object) -> AsyncIterator[Stores]:
         yield stores
 
     monkeypatch.setattr(reindex_module, "open_stores", open_stores)

@@ -115,7 +115,7 @@ async def _make(
 
 async def _read_unanswered(settings: Settings) -> Sequence[Unanswered]:
     """Return the queries that most often had no result. There are none where no gateway collects queries."""
-    async with open_stores(settings, ["records"]) as stores:
+    async with open_stores(settings, ["records"], use="read") as stores:
         return (await list_unanswered(stores.query_counts, datetime.now(UTC), GAP_DAYS))[:MAX_GAPS]
 
 

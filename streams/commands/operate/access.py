@@ -82,7 +82,7 @@ async def list_keys(as_json: AsJson = False) -> None:
     Example:  riffle keys list
     """
     day = int(time.time() // 86_400)
-    async with open_stores(load_settings(), ["records"]) as stores:
+    async with open_stores(load_settings(), ["records"], use="read") as stores:
         keys = await stores.api_keys.all()
         rows = [await spending_of_day(stores.notes, f"k{key.id}", day) for key in keys]
     today = [sum(row.spent for row in each.values()) for each in rows]
@@ -240,7 +240,7 @@ async def list_sites(as_json: AsJson = False) -> None:
 
     Example:  riffle sites list
     """
-    async with open_stores(load_settings(), ["records"]) as stores:
+    async with open_stores(load_settings(), ["records"], use="read") as stores:
         sites = await stores.api_keys.sites()
     if as_json:
         print_json([

@@ -90,7 +90,7 @@ async def _compare_pages(settings: Settings, pages: int) -> list[Finding]:
         def show(done: int) -> None:
             status.update(f"Comparing stored pages with the models' answers: {done} of {pages} pages")
 
-        async with open_stores(settings, ["records", "vectors", "models"]) as stores:
+        async with open_stores(settings, ["records", "vectors", "models"], use="read") as stores:
             chance = random.Random()  # noqa: S311 - a sample, no secret
             sample = await sample_pages(stores.pages, chance, pages, lambda _: True)
             return await check_stored_pages(stores, drafting_pool("doctor"), sample, show)

@@ -46,7 +46,7 @@ async def hosts(
 
     Example:  riffle frontier hosts --count 100
     """
-    async with open_stores(load_settings(), ["records"]) as stores:
+    async with open_stores(load_settings(), ["records"], use="read") as stores:
         due = await due_hosts(stores.frontier)
         orders = {order.host: order for order in await stores.frontier.orders()}
     shown = [
@@ -72,7 +72,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
     Example:  riffle frontier show www.example.org
     """
     name = _host(host)
-    async with open_stores(load_settings(), ["records"]) as stores:
+    async with open_stores(load_settings(), ["records"], use="read") as stores:
         view = await view_host(stores.frontier, name, now_micros())
     if view is None:
         err.advise(f"The frontier does not know {name}. To crawl it: riffle crawl https://{name}/")

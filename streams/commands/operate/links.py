@@ -111,7 +111,7 @@ async def show(
             f"{host!r} is not a host: leave out https:// and the path, as in `riffle links show example.org`"
         )
     name = host.strip().lower()
-    async with open_stores(load_settings(), ["records"]) as stores:
+    async with open_stores(load_settings(), ["records"], use="read") as stores:
         known = (await stores.host_links.ranks([name])).get(name, HostRank())
         sources = await stores.host_links.sources(name, SHOWN_SOURCES)
     if as_json:

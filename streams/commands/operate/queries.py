@@ -44,7 +44,7 @@ async def list_counted(
         riffle queries list --by empty
     """
     now = datetime.now(UTC)
-    async with open_stores(load_settings(), ["records"]) as stores:
+    async with open_stores(load_settings(), ["records"], use="read") as stores:
         counts = stores.query_counts
         rows = await (list_unanswered if by is By.empty else list_queries)(counts, now, days)
         if by is By.unclicked:

@@ -41,7 +41,7 @@ async def export_pages(
     partial = file.with_name(f"{file.name}.partial")
     settings = load_settings()
     against = functools.partial(reason_against_export, robot=settings.crawl.robot_name)
-    async with open_stores(settings, ["records"]) as stores:
+    async with open_stores(settings, ["records"], use="read") as stores:
         with Bars(err) as bars, _open(partial) as opened:
             bar = bars.add_task("Pages looked at", total=_PARTS)
 

@@ -43,7 +43,7 @@ async def page(
 
     settings = load_settings()
     candidates = _candidates(address)
-    async with open_stores(settings, ["records"]) as stores:
+    async with open_stores(settings, ["records"], use="read") as stores:
         identity, url = await first_known(stores, candidates)
         if document:
             return await print_document_of(stores, identity, url, as_json=as_json)

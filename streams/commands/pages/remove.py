@@ -22,7 +22,6 @@ from streams.lines.bounded import read_whole
 from streams.maintenance.erasure import Eraser
 from streams.queries.suggestions.build_notes import hide
 from streams.queries.suggestions.page_texts import title_text
-from streams.runtime.clock import require_clock
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
@@ -76,7 +75,6 @@ async def remove(
         typer.confirm(f"Erase all that is stored of {len(pages)} page(s)?", abort=True)
     now = now_micros()
     async with open_stores(settings, ["records", "vectors"]) as stores:
-        await _require_clock(settings, stores)
         printer = _Printer()
         eraser = Eraser(stores, printer.report)
         await _hide_titles(stores, pages, now)
@@ -106,7 +104,6 @@ def _pages(addresses: Collection[str], origins: AllowedOrigins = NO_ORIGINS) -> 
 async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
     """Withdraw the removals. Raises UsageError, before any change, for a page without a removal."""
     async with open_stores(settings, ["records"]) as stores:
-        await _require_clock(settings, stores)
         records = {identity: await stores.pages.get(identity) for identity in pages}
         kept = [url for identity, url in pages.items() if not is_held_back(records[identity])]
         if kept:
@@ -114,12 +111,6 @@ async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
         for identity, record in records.items():
             part = withdrawal(record, now_micros())
             await stores.pages.put(identity, part, part.at)
-
-
-async def _require_clock(settings: Settings, stores: Stores) -> None:
-    """Raise UsageError if the clock of this machine is wrong: times order a removal, its erasure and later visits."""
-    if stores.clock_ahead:
-        await require_clock(stores.clock_ahead, settings.crawl.clock_bound_seconds)
 
 
 async def _hide_titles(stores: Stores, pages: Collection[UUID], now: int) -> None:

@@ -232,11 +232,13 @@ def _event(
 def _with_valid_conditions(scheduled: PageScheduled, known: PageRecord) -> PageScheduled:
     """Return the URL with the validators of the content that is stored: a 304 is joined with that.
 
-    If the content has left the stores, a 304 would bring nothing back. And the lease of an earlier answer may have
+    If the content has left the stores, or was refused because of a removal on request that was withdrawn since, a 304
+    would bring nothing back. And the lease of an earlier answer may have
     ended before the frontier read it: then the frontier still has the validators of the content before.
     """
     is_stored = known.fetched.body_ref and not was_erased(known, known.fetched.generation)
-    headers = known.fetched.headers if is_stored else {}
+    was_removed = known.deduplicated.verdict == "removed" and known.deduplicated.reason == "request"
+    headers = known.fetched.headers if is_stored and not was_removed else {}
     kept = {
         name: value
         for name, header in (("etag", "etag"), ("last_modified", "last-modified"))

@@ -37,6 +37,7 @@ class Records:
     api_keys: CassandraApiKeys
     unfinished_restore: Callable[[], Awaitable[str]]
     clock_ahead: Callable[[], Awaitable[float]]
+    refuse_writes: Callable[[], None]
     close: Callable[[], Awaitable[None]]
 
 
@@ -64,5 +65,6 @@ async def open_records(settings: Settings) -> Records:
         api_keys=CassandraApiKeys(session),
         unfinished_restore=lambda: unfinished_restore(session),
         clock_ahead=session.clock_ahead_seconds,
+        refuse_writes=session.refuse_writes,
         close=session.close,
     )

@@ -78,6 +78,11 @@ class CassandraSession:
         self._free = asyncio.Semaphore(IN_FLIGHT)
         self._answers = _Answers()
         self._grouped = GroupedWrites(self._send_in_time)
+        self._reads_only = False
+
+    def refuse_writes(self) -> None:
+        """Let each later write raise RuntimeError: the caller said that it only reads."""
+        self._reads_only = True
 
     async def execute(
         self, cql: str, params: Params | None = None, *, at: int | None = None, page_rows: int = 1_000
@@ -90,7 +95,7 @@ class CassandraSession:
         try:
             with cassandra_span(cql):
                 async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                    statement = _bind_params(await self._prepare(cql), bound_params)
+                    statement = self._bind_params(await self._prepare(cql), bound_params)
                     statement.fetch_size = page_rows
                     return await self._ask_when_free(statement)
         except Exception as error:
@@ -127,7 +132,20 @@ class CassandraSession:
 
     async def _bind(self, statements: Sequence[tuple[str, Params]]) -> list[Any]:
         """Return bound writes. Texts that are new to the server are prepared by requests of their own."""
-        return [_bind_params(await self._prepare(cql), params) for cql, params in statements]
+        return [self._bind_params(await self._prepare(cql), params) for cql, params in statements]
+
+    def _bind_params(self, prepared: Any, params: Params) -> Any:
+        """Bind the parameters. Raises KeyError for a missing one: the driver would silently leave its column as it was.
+
+        Raises RuntimeError for a write of a session that only reads.
+        """
+        names = _names_of(prepared)
+        if names != params.keys():
+            wrong = ", ".join(sorted(names ^ params.keys()))
+            raise KeyError(f"parameters missing or unknown: {wrong}, in {prepared.query_string}")
+        if self._reads_only and not prepared.query_string.lstrip().startswith("SELECT"):
+            raise RuntimeError(f"the stores were opened to read, and this writes: {prepared.query_string}")
+        return prepared.bind(params)
 
     async def _send_in_time(self, writes: Sequence[Any]) -> None:
         """Run bound writes of several callers in one request. Raises as `_send` does."""
@@ -194,7 +212,7 @@ class CassandraSession:
         try:
             with cassandra_span(cql):
                 async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                    statement = _bind_params(await self._prepare(cql), params)
+                    statement = self._bind_params(await self._prepare(cql), params)
                     statement.fetch_size = page_rows
                     return await self._ask_for_page(statement, after)
         except Exception as error:
@@ -293,15 +311,6 @@ def _batch_of(writes: Sequence[Any]) -> Any:
     for write in writes:
         batch.add(write)
     return batch
-
-
-def _bind_params(prepared: Any, params: Params) -> Any:
-    """Bind the parameters. Raises KeyError for a missing one: the driver would silently leave its column as it was."""
-    names = _names_of(prepared)
-    if names != params.keys():
-        wrong = ", ".join(sorted(names ^ params.keys()))
-        raise KeyError(f"parameters missing or unknown: {wrong}, in {prepared.query_string}")
-    return prepared.bind(params)
 
 
 @lru_cache(maxsize=1_024)

@@ -13,6 +13,7 @@ from streams.local.ports import free_ports
 from streams.settings import CassandraSettings
 from streams.stores import cassandra
 from streams.stores.cassandra import CassandraPages, CassandraSession
+from streams.stores.cassandra.notes import CassandraNotes
 from streams.stores.page_record import Fetched, PageRecord
 from tests.integration.contracts.proxy import Proxy
 
@@ -33,6 +34,21 @@ async def session(proxy: Proxy, cassandra_settings: CassandraSettings) -> AsyncI
 
 async def test_the_clock_of_one_machine_does_not_differ_from_itself(session: CassandraSession) -> None:
     assert abs(await session.clock_ahead_seconds()) < 0.1
+
+
+async def test_a_session_that_only_reads_refuses_each_write(session: CassandraSession) -> None:
+    pages, notes, page = CassandraPages(session), CassandraNotes(session), uuid4()
+    await pages.put(page, Fetched.of_row({"status": 200}), 1)
+    session.refuse_writes()
+    assert (await pages.get(page)).fetched.row()["status"] == 200
+    for write in (
+        lambda: pages.put(page, Fetched.of_row({"status": 404}), 2),
+        lambda: notes.put("shelf", "name", b"value", seconds=60),
+        lambda: session.execute("TRUNCATE notes"),
+    ):
+        with pytest.raises(RuntimeError, match="opened to read"):
+            await write()
+    assert (await pages.get(page)).fetched.row()["status"] == 200
 
 
 async def test_a_server_that_is_not_there_is_named_with_its_address(cassandra_settings: CassandraSettings) -> None:

@@ -14,7 +14,7 @@ def open_in_memory(monkeypatch: pytest.MonkeyPatch, command: ModuleType) -> Stor
     made = memory_stores()
 
     @asynccontextmanager
-    async def open_stores(*_: object) -> AsyncIterator[Stores]:
+    async def open_stores(*_: object, **__: object) -> AsyncIterator[Stores]:
         yield made
 
     monkeypatch.setattr(command, "open_stores", open_stores)

@@ -51,7 +51,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     made = World()
 
     @asynccontextmanager
-    async def open_stores(*_: object) -> AsyncIterator[Stores]:
+    async def open_stores(*_: object, **__: object) -> AsyncIterator[Stores]:
         yield made.stores
 
     def read_topic(_: object, topic: str) -> Iterator[Incoming]:

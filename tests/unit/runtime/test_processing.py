@@ -181,6 +181,58 @@ async def test_an_event_of_a_newer_release_waits_for_an_upgrade() -> None:
     assert again.seen[0].event == NewerAsked(name="a", wish="dance")
 
 
+class Fetched(Asked):
+    """An event with a generation, or a removal."""
+
+    generation: int | None = None
+    reason: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("ahead", "generation_ahead", "reason", "result"),
+    [
+        pytest.param(10, None, None, "handled", id="clocks may differ by the bound, each in its direction"),
+        pytest.param(11, None, None, "retried", id="a producer whose clock is ahead"),
+        pytest.param(0, 10, None, "handled", id="a generation of now"),
+        pytest.param(0, 7_200, None, "retried", id="a generation that would outrank the events of two hours"),
+        pytest.param(-7_200, -1e9, None, "handled", id="an import of an old page, or a late event"),
+        pytest.param(0, 7_200, "request", "handled", id="a removal on request outranks what is known of its page"),
+    ],
+)
+async def test_an_event_from_the_future_waits_for_its_time(
+    ahead: float, generation_ahead: float | None, reason: str | None, result: Result
+) -> None:
+    agent = Failing()
+    processor, sent, _ = harness(agent)
+    processor.stage = replace(processor.stage, inputs=(Fetched,))
+    processor.max_ahead_seconds = 10
+    seconds = NOW.timestamp()
+    generation = None if generation_ahead is None else int((seconds + generation_ahead) * 1_000_000)
+    event = Fetched(name="a", generation=generation, reason=reason)
+    record = encode(event, cause="test", source="clock", time=NOW + timedelta(seconds=ahead))
+    came = Incoming(record.topic, 0, 0, record.key, record.value, record.headers, time=seconds)
+    assert await processor.process(came) == result
+    assert len(agent.seen) == (result == "handled")
+    if result == "handled":
+        return
+    later = Incoming("answer.retry", 0, 0, record.key, record.value, sent[0].headers, time=seconds + 7_200)
+    assert sent[0].topic == "answer.retry"
+    assert await processor.process(later) == "handled", "Kafka's time of the record in the retry topic is its own"
+    assert await processor.process(replace(later, time=seconds)) == "retried"
+    assert b"/riffle/clock" in header(sent[0], "riffle-error")
+
+
+async def test_an_event_far_in_the_future_is_a_dead_letter() -> None:
+    processor, sent, _ = harness(Failing())
+    processor.max_ahead_seconds = 10
+    came = replace(incoming(), time=NOW.timestamp() - 86_400)
+    results = [await processor.process(came)]
+    while results[-1] == "retried":
+        letter = sent[-1]
+        results.append(await processor.process(replace(came, topic=letter.topic, headers=letter.headers)))
+    assert (results[-1], sent[-1].topic, len(results)) == ("dead", "answer.dead", 3)
+
+
 async def test_an_event_that_no_release_reads_is_a_dead_letter_after_a_day() -> None:
     processor, sent, _ = harness(Failing())
     record, rounds = incoming(b'{"name": "a", "wish": "dance"}'), 1
