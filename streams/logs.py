@@ -7,6 +7,7 @@ own settings.
 
 import logging
 import sys
+from contextlib import suppress
 from io import StringIO
 from typing import Any, TextIO, cast
 
@@ -39,13 +40,19 @@ def _plain_traceback(stream: TextIO, error: structlog.typing.ExcInfo) -> None:
 
 
 class _Stderr:
-    """The current sys.stderr at the time of each write: tests replace it after the loggers were made."""
+    """The current sys.stderr at the time of each write: tests replace it after the loggers were made.
+
+    A line that can't be written, as on a full disk, is lost: it must not fail what it is about.
+    """
 
     def write(self, text: str) -> int:
-        return sys.stderr.write(text)
+        with suppress(OSError):
+            sys.stderr.write(text)
+        return len(text)
 
     def flush(self) -> None:
-        sys.stderr.flush()
+        with suppress(OSError):
+            sys.stderr.flush()
 
 
 def configure_logging(settings: Settings) -> None:

@@ -5,7 +5,8 @@
     {"pid": 41, "create_time": 1763724000.1, "started": "2026-01-31T12:00:00+00:00", "servers_only": false,
      "state": "starting" | "ready" | "paused" | "stopping",
      "settings": {"kafka": {"bootstrap": ...}, ...},        settings that the environment overrides
-     "processes": [{"name", "title", "pid", "create_time", "port", "log", "health", "restarts"}, ...]}
+     "processes": [{"name", "title", "pid", "create_time", "port", "log", "health", "restarts"}, ...],
+     "web": the folder that is served for the crawler, or ""}
 
 The kernel reuses process ids, so a process is identified by its id together with its time of creation.
 
@@ -67,6 +68,8 @@ class StackState:
     state: str = "starting"
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     processes: tuple[ProcessState, ...] = ()
+    web: str = ""
+    """The folder that is served for the crawler, or an empty string."""
 
     @property
     def alive(self) -> bool:

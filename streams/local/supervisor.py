@@ -72,7 +72,8 @@ class Supervisor:
         self.home = self.settings.home.resolve()
         me = psutil.Process()
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        self.state = StackState(me.pid, me.create_time(), started, self.servers_only)
+        web = "" if self.servers_only or not self.settings.local_web else str(self.settings.local_web.resolve())
+        self.state = StackState(me.pid, me.create_time(), started, self.servers_only, web=web)
 
     def run(self) -> None:
         """Start everything, keep it running until a signal comes, and stop it.
@@ -176,14 +177,18 @@ class Supervisor:
                     self._try(partial(self._check, watched, now))
                 if self._is_unwritten:
                     self._note()
-                running = [watched for watched in self.watched if watched.start_again_at is None]
-                is_full = is_machine_full(os.getloadavg()[0], os.cpu_count() or 1)
-                for watched in running:
-                    rotate(watched.child.log)
-                    watched.child.share_processor(is_full=is_full)
-                for watched, reason in checks.look(running, now):
-                    self._end_hanging(watched, reason, now)
+                self._try(partial(self._look_after, checks, now))
                 self._try(partial(self._run_scheduled, time.time()))
+
+    def _look_after(self, checks: HealthChecks, now: float) -> None:
+        """Rotate logs, share the processor, and end the processes that hang."""
+        running = [watched for watched in self.watched if watched.start_again_at is None]
+        is_full = is_machine_full(os.getloadavg()[0], os.cpu_count() or 1)
+        for watched in running:
+            rotate(watched.child.log)
+            watched.child.share_processor(is_full=is_full)
+        for watched, reason in checks.look(running, now):
+            self._end_hanging(watched, reason, now)
 
     def _commands(self) -> list[ScheduledCommand]:
         """Return the commands that run from time to time. An external Cassandra is its operators' to look after."""

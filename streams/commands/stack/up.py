@@ -91,8 +91,11 @@ def check_stack(state: StackState, command: str, *, tls: bool, triton: bool) -> 
 
 def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tls: bool, triton: bool) -> int:
     check_stack(state, "up", tls=tls, triton=triton)
-    if web:
-        raise UsageError(f"the stack runs already, without this web. Run `riffle down`, then `riffle up --web {web}`")
+    if web and web.resolve() != (state.web and Path(state.web)):
+        raise UsageError(
+            f"the stack runs already, {f'with the web {state.web}' if state.web else 'without a web'}. "
+            f"Run `riffle down`, then `riffle up --web {web}`"
+        )
     if state.servers_only and not servers_only:
         raise UsageError(
             "the servers run already, without workers and gateway. Run `riffle down` and `riffle up` again"

@@ -7,7 +7,7 @@ from streams.credentials import client_context
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import cassandra_answers
-from streams.local.servers.java import class_path, find_java
+from streams.local.servers.java import class_path, crash_file, find_java
 from streams.local.servers.server import Hints, read_template
 from streams.local.tls.identities import OPERATOR, Identities, Identity
 from streams.settings import Settings
@@ -125,6 +125,7 @@ class Cassandra:
             [
                 str(find_java()),
                 *JVM_OPTIONS,
+                crash_file(self.data),
                 *MODULE_OPTIONS,
                 f"-Dcassandra.config={config.as_uri()}",
                 f"-Dcassandra.storagedir={self.data}",

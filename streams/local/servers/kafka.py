@@ -11,7 +11,7 @@ from streams.errors import StartError
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import kafka_answers
-from streams.local.servers.java import class_path, find_java
+from streams.local.servers.java import class_path, crash_file, find_java
 from streams.local.servers.server import Hints, read_template
 from streams.local.tls.access import NODE_ID, SUPER_USERS
 from streams.local.tls.identities import OPERATOR, Identities, Identity
@@ -113,6 +113,7 @@ class Kafka:
         java = [
             str(find_java()),
             *JVM_OPTIONS,
+            crash_file(self.data),
             f"-Dlog4j.configuration={LOG4J.as_uri()}",
             "-cp",
             class_path("kafka"),

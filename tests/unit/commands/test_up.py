@@ -1,11 +1,15 @@
-"""`riffle up` says which stage to replay, if searchable pages were made by an earlier version of it."""
+"""`riffle up` of a stack: which stage to replay, and what a stack that runs already has."""
 
+from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from streams.commands.stack import up
 from streams.doctor.searchable_pages import Outdated, advice_to_replay
+from streams.errors import UsageError
+from streams.local.home import StackState, read_state, write_state
 from streams.settings import Settings
 
 
@@ -35,6 +39,38 @@ def test_up_names_the_replay(
     printed = capsys.readouterr().out
     assert shown in printed
     assert (f"replay --from {outdated.stage}." in printed) if outdated else not printed
+
+
+def _running(home: Path, web: str) -> None:
+    me = psutil.Process()
+    home.mkdir(exist_ok=True)
+    write_state(home, StackState(me.pid, me.create_time(), "2026-01-31T12:00:00+00:00", state="ready", web=web))
+
+
+@pytest.mark.parametrize(
+    ("runs_with", "asked", "refusal"),
+    [
+        ("mirror", "mirror", ""),
+        ("mirror", "./mirror/../mirror", ""),
+        ("mirror", None, ""),
+        ("mirror", "other", "with the web .*/mirror.*riffle up --web other"),
+        ("", "mirror", "without a web"),
+    ],
+)
+def test_up_knows_the_web_that_runs(
+    runs_with: str, asked: str | None, refusal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(up, "_advise_to_replay", lambda _: None)
+    _running(tmp_path / ".riffle", str(tmp_path / runs_with) if runs_with else "")
+    state = read_state(tmp_path / ".riffle")
+    assert state is not None
+    ask = partial(up._runs_already, state, False, Path(asked) if asked else None, tls=False, triton=False)
+    if refusal:
+        with pytest.raises(UsageError, match=refusal):
+            ask()
+    else:
+        assert ask() == 0
 
 
 async def test_an_index_that_is_away_has_nothing_to_say(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -357,6 +358,7 @@ def test_servers_and_gateway_are_watched_as_workers_are(monkeypatch: pytest.Monk
         _check=lambda *_: None,
         _run_scheduled=lambda _: None,
     )
+    quiet._look_after = partial(Supervisor._look_after, quiet)
     monkeypatch.setattr(CHILD, "log", None, raising=False)
     monkeypatch.setattr(CHILD, "share_processor", lambda is_full: None, raising=False)
     monkeypatch.setattr("streams.local.supervisor.LOOK_SECONDS", 0.0)
