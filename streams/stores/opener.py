@@ -30,7 +30,7 @@ from streams.stores.protocols import (
 from streams.stores.vector_collection import ENTITIES_ALIAS
 
 Use = Literal["write", "read", "serve"]
-"""What the records are opened for. "write": this machine's clock is compared with the server's first, since times order
+"""The use of opened records. "write": this machine's clock is compared with the server's first, since times order
 writes. "read": a write raises RuntimeError. "serve": the gateway, which counts what it spends and is no judge of pages.
 """
 _ROLE = "role"

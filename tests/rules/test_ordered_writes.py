@@ -1,4 +1,4 @@
-"""Whoever writes what times order compares its clock first: a command opens the records to write, or can't write them.
+"""A process that writes what times order compares its clock first: it opens the records to write, or can't write them.
 
 `open_stores` compares by itself. So the rule is only about what passes it by: events that are sent without the stores,
 sessions without `open_stores`, and stores that are opened to serve.
