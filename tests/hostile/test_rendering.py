@@ -343,6 +343,11 @@ LIES = [
     "'x'.repeat(40e6)",
     "(() => { throw 1 })()",
     "({slice: () => 'x'.repeat(40e6)})",
+    "({toString: () => 'x'.repeat(40e6)})",
+    "({toJSON: () => 'x'.repeat(40e6), length: 1})",
+    "new Proxy({}, {get: () => 'x'.repeat(40e6)})",
+    "Symbol('x')",
+    "Promise.resolve('x'.repeat(40e6))",
 ]
 
 
@@ -359,7 +364,18 @@ async def test_the_document_is_read_as_it_is_whatever_the_page_says(lie: str) ->
 @browser
 @pytest.mark.parametrize(
     ("allowed", "says"),
-    [(None, "refused"), ("https://other.example", "refused"), ("https://app.example", "subscribers")],
+    [
+        (None, "refused"),
+        ("https://other.example", "refused"),
+        ("https://app.example", "subscribers"),
+        ("*", "subscribers"),
+        ("null", "refused"),
+        ("http://app.example", "refused"),
+        ("https://app.example:8443", "refused"),
+        ("https://app.example.evil.example", "refused"),
+        ("https://app.example, https://paid.example", "refused"),
+        ("*.app.example", "refused"),
+    ],
 )
 async def test_a_page_reads_another_site_only_if_that_site_lets_it(allowed: str | None, says: str) -> None:
     """The crawler may read behind a paywall that is open to it. A stranger's page does not get that text."""
