@@ -9,11 +9,12 @@ each host. A run that is stopped has changed nothing, or has written some of the
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 import numpy as np
 
-from streams.crawl.domains import owner_of, surely_one_owner
+from streams.crawl.domains import is_below, owner_of, surely_one_owner
 from streams.links.page_links import witnesses_of
 from streams.links.pagerank import DAMPING, GraphBuilder, HostGraph, Ranks, start_ranks, update_ranks
 from streams.stores.protocols import HostLinks
@@ -43,13 +44,19 @@ class Ranked:
 
 
 async def rank_hosts(
-    store: HostLinks, *, anew: bool, progress: Progress, compute_there: ComputeThere | None = None
+    store: HostLinks,
+    *,
+    anew: bool,
+    private: Sequence[str],
+    progress: Progress,
+    compute_there: ComputeThere | None = None,
 ) -> Ranked:
     """Compute the rank of each host and write the changed ranks. `anew`: without the former ranks.
 
+    `private`: domains whose links don't count: those that were stored before their site was private.
     `compute_there`: computes all ranks of a graph elsewhere, such as on a cluster.
     """
-    graph, below, hosts = await read_graph(store, progress)
+    graph, below, hosts = await read_graph(store, private, progress)
     former = await _former_ranks(store, hosts, progress)
     progress("Computing ranks", len(graph.hosts))
     of_domains = {owner_of(host): rank for host, rank in former.items() if _site_of(host) == owner_of(host)}
@@ -65,16 +72,19 @@ async def rank_hosts(
     return Ranked(len(graph.hosts), len(graph.targets), len(changed), _highest_ranks(graph, ranks, SHOWN))
 
 
-async def read_graph(store: HostLinks, progress: Progress) -> tuple[HostGraph, HostGraph, list[str]]:
+async def read_graph(
+    store: HostLinks, private: Sequence[str], progress: Progress
+) -> tuple[HostGraph, HostGraph, list[str]]:
     """Return the graph of domains, the links to names below them, and all hosts that have or give a link.
 
     A blog on a platform has links of its own, and gives them as the platform does: all blogs together have one voice.
     """
     builder, below, after, count = GraphBuilder(), GraphBuilder(), FIRST_TOKEN, 0
     hosts: dict[str, None] = {}
+    is_private = cache(lambda host: is_below(host, private))
     while rows := await store.scan(after, LAST_TOKEN, SCANNED_HOSTS):
         for _, host, sources in rows:
-            witnesses = witnesses_of(host, sources)
+            witnesses = witnesses_of(host, [source for source in sources if not is_private(source)])
             builder.add(owner_of(host), witnesses)
             if _site_of(host) != owner_of(host):
                 below.add(_site_of(host), witnesses)

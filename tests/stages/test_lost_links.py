@@ -99,7 +99,7 @@ async def test_the_rank_falls_back() -> None:
     await web.find(SOURCE, "https://lone.example/")
 
     async def rank(graph: Web) -> float:
-        await rank_hosts(graph.links, anew=True, progress=lambda step, hosts: None)
+        await rank_hosts(graph.links, anew=True, private=(), progress=lambda step, hosts: None)
         return (await graph.links.ranks(["hub.example"]))["hub.example"].rank or 0
 
     before = await rank(web)

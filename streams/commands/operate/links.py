@@ -16,7 +16,7 @@ from streams.links.batch import Engine, compute
 from streams.links.pagerank import HostGraph, Ranks
 from streams.links.ranking import Progress, Ranked, rank_hosts
 from streams.stores.opener import open_stores
-from streams.stores.protocols import HostRank
+from streams.stores.protocols import HostRank, private_hosts
 
 PARTS = 64
 """Number of parts of the graph on a cluster."""
@@ -65,7 +65,10 @@ async def rank(
                         return await asyncio.to_thread(rank_by_batch, DaskEngine(client), graph, edges, show_step)
 
                 other = compute_there if cluster else None
-                ranked = await rank_hosts(stores.host_links, anew=anew, progress=show_step, compute_there=other)
+                private = private_hosts(await stores.api_keys.sites())
+                ranked = await rank_hosts(
+                    stores.host_links, anew=anew, private=private, progress=show_step, compute_there=other
+                )
     _show_ranked(ranked, as_json=as_json)
 
 

@@ -82,7 +82,7 @@ async def test_names_below_one_name_give_no_more_rank_than_one_host(name: str) -
         await farm.add("target.example", f"h{number}.{name}", f"https://h{number}.{name}/", at=1)
     await honest.add("target.example", name, f"https://{name}/", at=1)
     for store in (farm, honest):
-        await rank_hosts(store, anew=True, progress=lambda step, hosts: None)
+        await rank_hosts(store, anew=True, private=(), progress=lambda step, hosts: None)
     ranks = [(await store.ranks(["target.example"]))["target.example"].rank for store in (farm, honest)]
     assert ranks[0] == pytest.approx(ranks[1])
 
@@ -97,8 +97,8 @@ async def test_ranks_that_are_computed_elsewhere_are_those_of_one_process(tmp_pa
     async def compute_there(graph: HostGraph) -> Ranks:
         return rank_by_batch(Here(), graph, tmp_path / "edges.tsv", lambda _, __: None)
 
-    ranked = await rank_hosts(here, anew=True, progress=lambda _, __: None)
-    other = await rank_hosts(there, anew=False, progress=lambda _, __: None, compute_there=compute_there)
+    ranked = await rank_hosts(here, anew=True, private=(), progress=lambda _, __: None)
+    other = await rank_hosts(there, anew=False, private=(), progress=lambda _, __: None, compute_there=compute_there)
     assert (other.hosts, other.links, other.written) == (ranked.hosts, ranked.links, ranked.written)
     for one, two in zip(ranked.first, other.first, strict=True):
         assert (one[0], one[2]) == (two[0], two[2])

@@ -1,5 +1,7 @@
 """The ranks of all hosts, from stored links to stored ranks."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from streams.links.ranking import SCANNED_HOSTS, Ranked, rank_hosts
@@ -12,8 +14,8 @@ async def linked(links: MemoryHostLinks, *pairs: tuple[str, str]) -> MemoryHostL
     return links
 
 
-async def rank(links: MemoryHostLinks, *, anew: bool = False) -> Ranked:
-    return await rank_hosts(links, anew=anew, progress=lambda step, hosts: None)
+async def rank(links: MemoryHostLinks, *, anew: bool = False, private: Sequence[str] = ()) -> Ranked:
+    return await rank_hosts(links, anew=anew, private=private, progress=lambda step, hosts: None)
 
 
 async def ranks_of(links: MemoryHostLinks, *hosts: str) -> dict[str, float | None]:
@@ -91,6 +93,28 @@ async def test_a_name_below_a_domain_has_a_rank_by_the_links_to_itself(
         host: None if value is None else pytest.approx(value, abs=1e-5) for host, value in expected.items()
     }
     assert (await rank(links)).written == 0, "a second run changes nothing"
+
+
+# Domains that became private after their links were stored -> the rank of the host that all three link to.
+PRIVATE = {
+    "none": ((), 1 + 3 * 0.85),
+    "one": (("a.example",), 1 + 2 * 0.85),
+    "one that a linking host is below": (("example",), 1.0),
+    "a name that only ends alike": (("le",), 1 + 3 * 0.85),
+    "a host that links to nothing": (("other.example",), 1 + 3 * 0.85),
+}
+
+
+@pytest.mark.parametrize(("private", "expected"), PRIVATE.values(), ids=PRIVATE)
+@pytest.mark.parametrize("anew", [True, False])
+async def test_links_of_a_site_that_became_private_give_no_rank(
+    private: Sequence[str], expected: float, anew: bool
+) -> None:
+    links = await linked(MemoryHostLinks(), *((f"{name}.example", "target.example") for name in "abc"))
+    await rank(links)
+    await rank(links, anew=anew, private=private)
+    (found,) = (await ranks_of(links, "target.example")).values()
+    assert (found or 1.0) == pytest.approx(expected, abs=1e-5)
 
 
 async def test_no_links_are_no_ranks() -> None:
