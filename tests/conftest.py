@@ -11,6 +11,7 @@ What the selected tests name together is started, when the first of them asks fo
 """
 
 import gc
+import logging
 import os
 import re
 import shutil
@@ -244,3 +245,14 @@ def fresh_name(prefix: str = "test") -> str:
 @pytest.fixture(name="fresh_name")
 def fresh_name_fixture() -> str:
     return fresh_name()
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    """Undo afterwards what a test configures of the logs."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    configure_logging(Settings())
+    root.handlers[:] = handlers
+    root.setLevel(level)

@@ -6,6 +6,7 @@ So no list of what must be hidden is needed. A key of the site asks the same gat
 are warm.
 """
 
+import json
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack
@@ -20,8 +21,9 @@ from schemas import PageEmbedded
 from schemas.ids import page_id
 from streams.doctor.searchable_pages import Outdated, find_outdated
 from streams.gateway.labs.explainer import Explainer
+from streams.logs import configure_logging
 from streams.pages.sandbox.pool import ParsePool
-from streams.settings import AccessSettings
+from streams.settings import AccessSettings, Settings
 from streams.stores.opener import memory_stores
 from streams.stores.protocols import Site
 from tests.sizes import FULL
@@ -193,6 +195,24 @@ async def test_a_log_names_who_reads_the_site(worlds: tuple[World, World]) -> No
             await web.get("/api/v1/search?q=harbour")
     (line,) = [each for each in logs if each["event"] == "a private site is read"]
     assert (line["site"], line["path"]) == ("intern", "/api/v1/search")
+    assert line["key"] in headers["Authorization"]
+
+
+@pytest.mark.usefixtures("logging_as_before")
+@pytest.mark.parametrize("level", ["DEBUG", "INFO", "WARNING", "ERROR"])
+@pytest.mark.parametrize("path", OF_THE_SITE)
+async def test_the_log_of_reads_is_one_of_its_own_at_any_level(
+    worlds: tuple[World, World], path: str, level: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headers = await new_key(worlds[0].stores, site="intern", scopes=("search", "pages"))
+    configure_logging(Settings(log_json=True, log_level=level))
+    async with client(gateway(worlds[0].stores, access=ACCESS)) as web:
+        await web.get(path, headers=headers)
+        await web.get(path)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    (line,) = [each for each in lines if each.get("log") == "riffle.private_reads"]
+    assert line["site"] == "intern"
+    assert line["path"] == path.partition("?")[0]
     assert line["key"] in headers["Authorization"]
 
 

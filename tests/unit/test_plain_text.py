@@ -3,7 +3,6 @@
 import json
 import logging
 import sys
-from typing import Any
 
 import pytest
 import structlog
@@ -59,17 +58,7 @@ def _raise() -> None:
     raise ValueError("\x1b]0;error\x07")
 
 
-@pytest.fixture
-def _logging_as_before() -> Any:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    configure_logging(Settings())
-    root.handlers[:] = handlers
-    root.setLevel(level)
-
-
-@pytest.mark.usefixtures("_logging_as_before")
+@pytest.mark.usefixtures("logging_as_before")
 @pytest.mark.parametrize("log_json", [False, True], ids=["console", "json"])
 def test_a_log_line_carries_no_control_sequence(log_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(Settings(log_json=log_json))
@@ -86,7 +75,7 @@ def test_a_log_line_carries_no_control_sequence(log_json: bool, capsys: pytest.C
     assert "\x07" not in written
 
 
-@pytest.mark.usefixtures("_logging_as_before")
+@pytest.mark.usefixtures("logging_as_before")
 def test_a_logger_that_was_used_follows_the_next_configuration() -> None:
     """A command that runs in this process configures logging: afterwards tests of log lines saw none."""
     used = structlog.get_logger("riffle")
@@ -97,7 +86,7 @@ def test_a_logger_that_was_used_follows_the_next_configuration() -> None:
     assert [line["event"] for line in lines] == ["the next line"]
 
 
-@pytest.mark.usefixtures("_logging_as_before")
+@pytest.mark.usefixtures("logging_as_before")
 def test_lines_below_the_level_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(Settings(log_level="WARNING"))
     for logger in (structlog.get_logger("riffle"), logging.getLogger("library")):

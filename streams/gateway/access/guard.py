@@ -8,6 +8,7 @@ A charge is made when the request begins (one unit), and again when its cost is 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -45,8 +46,11 @@ READ_SECONDS = 1.0
 BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="A key of the API: `Authorization: Bearer KEY`.")
 
 
-reads = structlog.get_logger("riffle.private_reads")
-"""The log of who reads the pages of private sites: the site, the id of the key, and the path of the request."""
+reads = structlog.wrap_logger(
+    None, wrapper_class=structlog.make_filtering_bound_logger(logging.NOTSET), log="riffle.private_reads"
+)
+"""The log of who reads the pages of private sites: the site, the id of the key, and the path of the request. Its lines
+have its name, and are written at any level of the settings."""
 
 
 @dataclass(frozen=True, slots=True)
