@@ -32,8 +32,8 @@ from tests.stages.entities import import_entities
 from tests.stages.gateway_fakes import gateway
 
 QUALITY = 70
-OPEN_FILTERS = "document.querySelector('.filters details').open = true"
-OPEN_MENUS = "document.querySelectorAll('.about').forEach(each => { each.open = true })"
+OPEN_FILTERS = "document.querySelector('.filters li:has(form) details').open = true"
+OPEN_MENUS = "document.querySelector('.about').open = true"
 
 
 @dataclass(frozen=True, slots=True)

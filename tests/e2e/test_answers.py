@@ -41,20 +41,20 @@ async def text(tab: Tab, selector: str) -> str:
 async def test_pages_that_disagree_stand_side_by_side_above_the_results(tab: Tab, plain: str) -> None:
     await tab.look()
     await tab.open(f"{plain}/search?q={quote_plus(QUESTION)}")
-    shown = await text(tab, ".found-answer")
+    shown = await text(tab, ".found.answer")
     assert "120 metres" in shown
     assert "118 metres" in shown
     assert "14 March 2025" in shown
     top = "document.querySelector({!r}).getBoundingClientRect().top"
-    assert await tab.evaluate(f"{top.format('.found-answer')} < {top.format('.results')}")
+    assert await tab.evaluate(f"{top.format('.found.answer')} < {top.format('.results')}")
     assert await tab.evaluate("document.querySelector('.model-answer') === null")
     assert await violations(tab) == []
 
 
 async def test_a_table_stands_as_in_its_page(tab: Tab, plain: str) -> None:
     await tab.open(f"{plain}/search?q={quote_plus(TABLE_QUESTION)}")
-    assert "weekends" in await text(tab, ".found-answer tr.here")
-    assert "190" in await text(tab, ".found-answer table")
+    assert "weekends" in await text(tab, ".found.answer tr.here")
+    assert "190" in await text(tab, ".found.answer table")
 
 
 async def test_an_answer_by_a_model_has_its_sources_and_goes_on(tab: Tab, asking: str) -> None:

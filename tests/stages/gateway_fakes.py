@@ -42,7 +42,7 @@ from tests.stages.lazy_routes import use_lazy_routes
 
 use_lazy_routes()
 
-OWN_SCRIPT = (Path(templates.__file__).parents[1] / "scripts" / templates.SCRIPT).read_text().rstrip("\n")
+OWN_SCRIPT = templates.templates().get_template(templates.SCRIPT).render()
 """The script of the search box, as it stands in pages."""
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 

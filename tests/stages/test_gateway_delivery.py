@@ -17,7 +17,7 @@ from streams.models.memory import MemoryEmbedder
 from tests.e2e.demo import demo_stores, served
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 
-MAX_PAGE_BYTES = 30_000
+MAX_PAGE_BYTES = 15_000
 """Maximum weight of a page of ten results, as it is sent."""
 HTML = {"accept": "text/html"}
 WAL = statement("https://sqlite.org/wal.html", "The write-ahead log.", title="Write-Ahead Logging")

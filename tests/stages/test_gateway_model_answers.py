@@ -1,5 +1,6 @@
 """Answers by a model, through the whole gateway and a server that speaks its protocol: on the pages and in the API."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -12,13 +13,14 @@ from fastapi import FastAPI
 
 from schemas.ids import page_id
 from streams.answers import statement_source
-from streams.answers.choosing import FoundAnswer, choose_answer
+from streams.answers.choosing import FoundAnswer
 from streams.answers.statement_source import StatementAnswers
 from streams.gateway.http.templates import Views
+from streams.gateway.search import html as search_html
 from streams.search.deadline import Deadline
 from streams.search.options import SearchOptions
 from streams.search.request import parse
-from streams.search.searcher import Searcher
+from streams.search.searcher import Found, Searcher
 from streams.seen.stores import SeenStores
 from streams.settings import AnswersSettings
 from streams.stores.opener import Stores
@@ -152,28 +154,44 @@ async def test_nor_is_one_of_their_statements_the_answer() -> None:
 
 
 @pytest.mark.parametrize("chars", [0, statement_source.MAX_CHARS_AT_ONCE], ids=["in a thread", "at once"])
-async def test_the_results_are_written_before_an_answer_is_looked_for(
+async def test_an_answer_that_is_there_in_time_stands_above_the_results(
     chars: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Statements are judged on the event loop unless they are long. The results never wait for it."""
-    order, render = list[str](), Views.render
+    """Statements are judged on the event loop unless they are long."""
+    monkeypatch.setattr(statement_source, "MAX_CHARS_AT_ONCE", chars)
+    monkeypatch.setattr(search_html, "BESIDE_SECONDS", 20.0)
+    made = await stores()
+    page = await page_with(made, StatementAnswers(SeenStores(made)))
+    assert page.index('class="found answer"') < page.index('<ol class="results"')
+    assert 'class="place answer"' not in page
 
-    def chosen(*given: Any) -> FoundAnswer | None:
-        order.append("answer")
-        return choose_answer(*given)
+
+@pytest.mark.parametrize("has_answer", [True, False])
+async def test_results_do_not_wait_for_a_late_answer_whose_place_is_kept_free(
+    has_answer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, render = asyncio.Event(), Views.render
 
     def rendered(self: Views, name: str, *given: Any, **values: Any) -> str:
-        order.append(name)
+        if name == "search_results.html":
+            written.set()
         return render(self, name, *given, **values)
 
-    monkeypatch.setattr(statement_source, "MAX_CHARS_AT_ONCE", chars)
-    monkeypatch.setattr(statement_source, "choose_answer", chosen)
+    class Late(StatementAnswers):
+        async def find_among(self, found: Found, deadline: Deadline) -> FoundAnswer | None:
+            await written.wait()
+            return await super().find_among(found, deadline) if has_answer else None
+
     monkeypatch.setattr(Views, "render", rendered)
     made = await stores()
-    async with client(gateway(made, sources=[StatementAnswers(SeenStores(made))], deadline_seconds=20.0)) as web:
-        page = (await web.get("/search", params={"q": QUESTION}, headers=HTML)).text
-    assert order.index("search_results.html") < order.index("answer") < order.index("search_beside.html")
-    assert 'class="found-answer"' in page
+    page = await page_with(made, Late(SeenStores(made)))
+    late = 'class="found answer"' if has_answer else "No result answers this in a sentence."
+    assert page.index('class="place answer"') < page.index('<ol class="results"') < page.index(late)
+
+
+async def page_with(made: Stores, source: StatementAnswers) -> str:
+    async with client(gateway(made, sources=[source], deadline_seconds=20.0)) as web:
+        return (await web.get("/search", params={"q": QUESTION}, headers=HTML)).text
 
 
 async def related_to(made: FastAPI, question: str) -> list[str]:

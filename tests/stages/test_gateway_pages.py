@@ -40,7 +40,7 @@ ALLOWED_TAGS = frozenset(
     re.findall(
         r"\w+",
         "html head meta title link style body a header main h1 h2 h3 form label input button section ul ol li details "
-        "summary p article div span mark footer nav svg path strong dl dt dd time pre code select option "
+        "summary p article div span mark footer nav svg path circle strong dl dt dd time pre code select option "
         "fieldset legend kbd bdi textarea table thead tbody tr th td q br nav",
     )
 )
@@ -159,7 +159,7 @@ async def test_a_result_shows_the_number_of_similar_pages_and_links_to_them() ->
         await stores.fingerprints.set_representative(page_id(url), WAL["page_id"], 1)
     async with client(gateway(stores)) as web:
         html = (await web.get("/search?q=log", headers=HTML)).text
-    assert "<summary>About this result, 3 similar pages<" in html
+    assert "About this result, 3 similar pages: " in html
     assert 'href="https://copy.example/wal.html?a=1" rel="noopener nofollow">copy.example/wal.html?a=1</a>' in html
     assert_harmless(html)
 
@@ -335,7 +335,7 @@ async def test_where_languages_are_left_out_all_are_one_click_away(
         nothing = (
             await web.get("/search", params={"q": "log", "host": "none.example", **parameters}, headers=HTML)
         ).text
-    assert ('href="/search?q=log&amp;language=%2A">in all languages' in shown) is offered
-    assert ("</span>in all languages" in shown) is removable
+    assert ('href="/search?q=log&amp;language=%2A"><span>All languages' in shown) is offered
+    assert ("</span><span>All languages" in shown) is removable
     everywhere = "&amp;language=%2A" if operator else ""
     assert f'href="/search?q=log{everywhere}">Search without the filters' in nothing

@@ -7,7 +7,8 @@ escape every piece of text.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from hashlib import blake2b
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from babel import Locale, UnknownLocaleError
@@ -23,7 +24,11 @@ from streams.stores.statement_payload import StatementPayload
 
 MAX_SNIPPET_CHARS = 420
 """Maximum length of a statement, and of a sentence before it (characters)."""
+MAX_LEAD_CHARS = 2_000
+"""Maximum length of the statement that leads a result (characters): it is shown whole."""
 MAX_CODE_LINES = 10
+MAX_LISTING_LINES = 6
+"""Maximum lines of a listing on a page."""
 MAX_CODE_CHARS = 120
 """Maximum length of a line of code (characters)."""
 MAX_TITLE_CHARS = 140
@@ -37,11 +42,15 @@ _PARTS = frozenset({"item", "link", "list", "row", "code"})
 """Kinds of statements that are parts of something larger."""
 _LISTED = frozenset({"item", "list"})
 """Kinds of statements that a term or a heading right above belongs to: "--force: Overwrites the file."."""
+_COLOURS = 8
+"""Number of colours of tiles: the stylesheet has their hues."""
 _WORD_BORDER = re.compile("(?<=[a-z])(?=[A-Z])")
 _FRAGMENT_WORDS = 5
+"""Words of a statement's start and end in a link to it: enough to find it in the page."""
+_FRAGMENT_CHARS = 80
+"""Minimum length of a text without spaces of which a link has only the start and the end (characters)."""
 _IN_FRAGMENTS = "!$&'()*+,;=:@/?"
 """Characters that an anchor has in an address as they are (RFC 3986, 3.5). All others are percent-encoded."""
-"""Words of a statement's start and end in a link to it: enough to find it in the page."""
 
 
 def clean_line(text: str, max_chars: int = 0) -> str:
@@ -92,6 +101,54 @@ def code_snippet(text: str, words: Iterable[str], *, language: str = "") -> str:
     start = max(0, min(hit - MAX_CODE_LINES // 3, len(lines) - MAX_CODE_LINES))
     shown = lines[start : start + MAX_CODE_LINES]
     return "\n".join([*(["…"] if start else []), *shown, *(["…"] if start + MAX_CODE_LINES < len(lines) else [])])
+
+
+class Shown(NamedTuple):
+    """The lines of a listing that are shown, with the places of the query's words in them."""
+
+    text: str
+    highlights: list[tuple[int, int]]
+
+
+def listing_of(statement: Any, max_lines: int = MAX_LISTING_LINES) -> Shown:
+    """Return the lines of a code statement around the first word of the query, at most `max_lines` with marks of cuts.
+
+    `statement` has `text` and `highlights`, as an answer to a search has them.
+    """
+    text, ranges = str(statement.text), list(statement.highlights)
+    lines = text.split("\n")
+    if len(lines) <= max_lines:
+        return Shown(text, ranges)
+    hit = text.count("\n", 0, ranges[0][0]) if ranges else 0
+    kept = max(1, max_lines - 2)
+    start = min(max(0, hit - kept // 3), len(lines) - kept)
+    start = 0 if start == 1 and max_lines > 1 else start
+    begin = sum(len(line) + 1 for line in lines[:start])
+    shown = "\n".join(lines[start : start + kept])
+    above = "…\n" if start and max_lines > 1 else ""
+    below = "\n…" if start + kept < len(lines) and max_lines > 1 else ""
+    moved = len(above) - begin
+    end = begin + len(shown)
+    return Shown(above + shown + below, [(a + moved, b + moved) for a, b in ranges if a >= begin and b <= end])
+
+
+class Tile(NamedTuple):
+    """The tile of a site: a letter on a colour, so that results of one site are seen at a glance."""
+
+    colour: int
+    letter: str
+
+
+@cache
+def tile_of(host: str) -> Tile:
+    """Return the tile of a host. A name has the same colour on each page."""
+    name = host.lower().removeprefix("www.")
+    try:
+        shown = name.encode("ascii").decode("idna")
+    except UnicodeError:
+        shown = name
+    letter = next((each for each in shown if each.isalnum()), "?")
+    return Tile(blake2b(name.encode("utf-8", "replace"), digest_size=1).digest()[0] % _COLOURS, letter.upper()[:1])
 
 
 @cache

@@ -4,6 +4,7 @@ Stylesheets and the script stand in the pages themselves, so that a page needs n
 policy of the pages allows them by their hashes (Content Security Policy, level 3, section 8.4).
 """
 
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from functools import cache
@@ -22,8 +23,8 @@ from streams.gateway.http.highlighting import segments
 from streams.knowledge.lookup.panel import host_of
 
 _HERE = Path(__file__).parents[1]
-STYLES = ("riffle.css", "labs.css", "admin.css")
-"""The stylesheets, each of which stands in pages as it is in its file."""
+STYLES = ("riffle.css", "pages.css", "labs.css", "admin.css")
+"""The stylesheets, which stand in pages."""
 SCRIPT = "suggest.js"
 """The one script of the pages, which stands in them likewise."""
 _MEDIA_TYPES = {".svg": "image/svg+xml"}
@@ -66,11 +67,27 @@ class Views:
         return templates().get_template(template).render(given)
 
 
+class _Sources(FileSystemLoader):
+    """The loader of templates. Styles and scripts, which each page has, are loaded without comments and indentation."""
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        source, name, is_current = super().get_source(environment, template)
+        if template.endswith(".css"):
+            rules = "".join(part.partition("*/")[2] or part for part in source.split("/*"))
+            source = _BORDERS.sub(r"\1", " ".join(rules.split()))
+        elif template.endswith(".js"):
+            source = "\n".join(line.strip() for line in source.splitlines() if not line.lstrip().startswith("//"))
+        return source, name, is_current
+
+
+_BORDERS = re.compile(" ?([{};,]) ?")
+
+
 @cache
 def templates() -> Environment:
     """Return the compiled templates, shared by all apps of the process: compiling is slow, rendering is not."""
     environment = Environment(
-        loader=FileSystemLoader([_HERE / "templates", _HERE / "styles", _HERE / "scripts"]),
+        loader=_Sources([_HERE / "templates", _HERE / "styles", _HERE / "scripts"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -83,6 +100,8 @@ def templates() -> Environment:
         "split_context": presentation.split_context,
         "surround": lambda statement: presentation.surround(statement.text, statement.kind, statement.context),
         "lead_of": lambda statement: presentation.lead_of(statement.text, statement.kind, statement.context),
+        "listing": presentation.listing_of,
+        "tile": presentation.tile_of,
         "leads_of": lambda statements: presentation.leads_of([(one.text, one.kind, one.context) for one in statements]),
         "line": presentation.clean_line,
         "fold": presentation.fold_text,
@@ -115,6 +134,11 @@ _DEFAULTS: dict[str, Any] = {
     "folds": False,
     "has_preferences": False,
     "has_model": False,
+    "has_late": False,
+    "is_asked": False,
+    "is_ready": False,
+    "in_site": False,
+    "personal": None,
 }
 
 

@@ -85,7 +85,9 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
     payload, notes = page.hits[0].payload, found.notes
     parts = notes.parts.get(page.page_id, {})
     similar, consent = similar_of(page, found), consent_of(found.facts.get(page.page_id))
-    statements = limit_quotations(tuple(to_statement(hit, words) for hit in page.hits), consent)
+    statements = limit_quotations(
+        tuple(to_statement(hit, words, is_lead=place == 0) for place, hit in enumerate(page.hits)), consent
+    )
     facts = SignalFacts(
         host=payload.host,
         published=presentation.date_of(payload),
@@ -174,11 +176,15 @@ def to_similar(pages: Sequence[SimilarPage]) -> Similar:
     return Similar(count=min(len(pages), MAX_SIMILAR), more=len(pages) >= MAX_SIMILAR, pages=tuple(pages[:MAX_SIMILAR]))
 
 
-def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
+def to_statement(hit: Hit, words: tuple[str, ...], *, is_lead: bool = False) -> Statement:
+    """Return the statement as it is shown. The one that leads a result is whole."""
     language = hit.payload.language
     is_code = hit.payload.kind == "code" and "\n" in hit.payload.text.strip()
-    show = presentation.code_snippet if is_code else presentation.snippet
-    text = show(hit.payload.text, words, language=language)
+    if is_code:
+        text = presentation.code_snippet(hit.payload.text, words, language=language)
+    else:
+        max_chars = presentation.MAX_LEAD_CHARS if is_lead else presentation.MAX_SNIPPET_CHARS
+        text = presentation.snippet(hit.payload.text, words, max_chars, language=language)
     return Statement(
         id=hit.id,
         text=text,

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from schemas.ids import page_id
+from streams.answers.choosing import asks
 from streams.errors import SearchUnavailable
 from streams.gateway.access.guard import Guard
 from streams.gateway.clicks.links import Leave, OutgoingLinks, plain_link
@@ -31,6 +32,11 @@ FIRST_PAINT_SECONDS = 0.001
 """Time after which a search without an answer yet shows its head and search box (seconds).
 
 A faster search is one response with an exact status.
+"""
+BESIDE_SECONDS = 0.03
+"""Time that results wait for the answers beside them (seconds): an answer that is there in time stands above them.
+
+A later one comes into a place that the page keeps free, or below, so that nothing on the page moves.
 """
 CACHE = "private, max-age=60"
 """The cache header of results: going back does not search again, and no proxy keeps a person's search."""
@@ -129,7 +135,7 @@ def search_html_routes(
         if not has_late and running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()
             return HTMLResponse(
-                views.render("search.html", request, **shown(answer, running.request)),
+                views.render("search.html", request, **shown(answer, running.request), is_ready=True),
                 headers={"Cache-Control": CACHE},
             )
         return StreamingResponse(
@@ -158,10 +164,17 @@ async def _head_first(
         yield views.render("search_head.html", request, **query)
         try:
             answer = await running.results
+            await asyncio.wait({running.beside}, timeout=BESIDE_SECONDS)
         except Exception as error:
             yield views.render("search_failed.html", request, problem=_problem_of(error), **query)
             return
-        values = shown(answer, running.request)
+        is_ready = running.beside.done()
+        values = shown(answer, running.request) | {
+            "answer": await running.answer() if is_ready else answer,
+            "is_ready": is_ready,
+            "is_asked": query["page"] == 1 and asks(answer.text),
+            "has_late": late is not None,
+        }
         yield views.render("search_results.html", request, **values)
         found = await running.found
         values |= {"answer": await running.answer()}

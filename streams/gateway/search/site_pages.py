@@ -11,6 +11,7 @@ from markupsafe import escape
 from starlette.responses import HTMLResponse, Response
 
 from streams.gateway.access.guard import Guard
+from streams.gateway.clicks.links import plain_link
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.templates import Views
 from streams.gateway.search.service import SearchService
@@ -39,7 +40,8 @@ def site_routes(service: SearchService, guard: Guard, views: Views, public_url: 
         visible = replace(await guard.visible_to_people(), only=found.hosts)
         answer = await service.start(q, visible, Parameters(cursor=cursor), exact=True).answer()
         charge.spend(service.cost_of(answer))
-        content = views.render("site.html", request, site=found, answer=answer, query=answer.query)
+        of_site = {"in_site": True, "leave": plain_link}
+        content = views.render("site.html", request, site=found, answer=answer, query=answer.query, **of_site)
         return HTMLResponse(content, headers=CACHE)
 
     return router
