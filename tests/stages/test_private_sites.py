@@ -175,6 +175,35 @@ async def test_strangers_see_the_index_as_if_the_site_were_not_there(worlds: tup
     assert not await differences_for_strangers(worlds, requests())
 
 
+PARAMETERS = (
+    "host=intern.example.net", "include=intern.example.net", "include=example.net", "exclude=www.example.com",
+    "sort=date", "language=en", "page=2", "exact=true",
+)  # fmt: skip
+OPERATORS = (
+    "intitle:harbour", "inurl:merger", "site:example.net harbour", "link:intern.example.net", '"board of the town"',
+    "harbour OR bluebird", "after:2000 harbour", "define takeover", "takeovre of the harbuor",
+)  # fmt: skip
+FORMS = (
+    "https://INTERN.example.net/bluebird", "http://intern.example.net/bluebird", "intern.example.net/bluebird",
+    "https://intern.example.net./bluebird", "https://intern.example.net/bluebird?utm_source=x", "//intern.example.net/",
+    "https://www.intern.example.net/bluebird", "https://user@intern.example.net/bluebird",
+    "https://intern.example.net:443/bluebird",
+    "https://intern\u3002example\u3002net/bluebird", "https://x.intern.example.net/",
+)  # fmt: skip
+"""Ways to write an address of the site, or of one below it."""
+
+
+async def test_no_parameter_operator_or_form_of_an_address_leads_to_the_site(worlds: tuple[World, World]) -> None:
+    asked = [f"/api/v1/search?q=harbour&per_page=50&{each}" for each in PARAMETERS]
+    asked += [f"/api/v1/feed?q=harbour&{each}" for each in ("sort=date", "include=intern.example.net")]
+    for query in map(quote, OPERATORS):
+        asked += [f"/api/v1/search?q={query}&per_page=50", f"/search?q={query}", f"/api/v1/answer?q={query}"]
+    for url in (quote(each, safe="") for each in FORMS):
+        asked += [f"/page?url={url}", f"/api/v1/pages/{url}", f"/api/v1/extract?url={url}", f"/labs/page?url={url}"]
+        asked += [f"/api/v1/similar?page={url}", f"/api/v1/extract?url={url}&fetch=true"]
+    assert not await differences_for_strangers(worlds, asked)
+
+
 async def test_its_own_key_sees_all_of_it(worlds: tuple[World, World]) -> None:
     (found,) = await answers(worlds[0], await owner_of(worlds[0]), paths=OF_THE_SITE)
     for path in OF_THE_SITE[1:]:
