@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -18,16 +19,19 @@ from fastapi.routing import APIRoute
 from structlog.testing import capture_logs
 
 from schemas import PageEmbedded
+from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
 from streams.doctor.searchable_pages import Outdated, find_outdated
+from streams.gateway.access.clients import expires_at
+from streams.gateway.app import create_app
 from streams.gateway.labs.explainer import Explainer
 from streams.logs import configure_logging
 from streams.pages.sandbox.pool import ParsePool
-from streams.settings import AccessSettings, Settings
+from streams.settings import AccessSettings, GatewaySettings, Settings
 from streams.stores.opener import memory_stores
 from streams.stores.protocols import Site
 from tests.sizes import FULL
-from tests.stages.gateway_fakes import client, gateway
+from tests.stages.gateway_fakes import NOW, client, gateway
 from tests.stages.reindexing import fill
 from tests.stages.test_gateway_access import new_key
 from tests.stages.test_gateway_tools import connected, served
@@ -214,6 +218,24 @@ async def test_its_own_key_sees_all_of_it(worlds: tuple[World, World]) -> None:
     record = await worlds[0].stores.pages.get(page_id(DRAFT))
     assert record.deduplicated.canonical_page_id in {page_id(url) for url in PRIVATE}
     assert record.normalized.audience == "intern"
+
+
+async def test_a_key_of_the_site_ends_on_its_day(worlds: tuple[World, World]) -> None:
+    """The gateway has used the key shortly before, and refuses it at the moment when it ends."""
+    now, stores = NOW, worlds[0].stores
+    ends = expires_at(micros_from_utc(NOW), 90)
+    headers = await new_key(stores, site="intern", scopes=("search", "pages"), expires=ends)
+    settings = Settings(access=ACCESS, gateway=GatewaySettings(allowed_hosts=("riffle.test",)))
+    app = create_app(settings, stores, publish=None, clock=lambda: now)
+    statuses = []
+    async with client(app) as web:
+        for passed in (timedelta(0), timedelta(days=90, seconds=-1), timedelta(days=90), timedelta(days=900)):
+            now = NOW + passed
+            found = [await web.get(path, headers=headers) for path in OF_THE_SITE]
+            statuses.append({each.status_code for each in found})
+            assert ("takeover" in found[0].text) == (passed < timedelta(days=90))
+    await app.state.gateway.close()
+    assert statuses == [{200}, {200}, {401}, {401}]
 
 
 async def test_a_log_names_who_reads_the_site(worlds: tuple[World, World]) -> None:
