@@ -1,8 +1,8 @@
-"""A sample of the searchable pages, from all parts of the ring of tokens."""
+"""A sample of the pages, or of the searchable ones, from all parts of the ring of tokens."""
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
 from streams.stores.protocols import Hit, Pages, VectorIndex
@@ -21,22 +21,37 @@ async def sample_pages(
     pages: Pages, chance: random.Random, number: int, is_wanted: Callable[[IndexedPage], bool]
 ) -> list[UUID]:
     """Return at most `number` searchable pages. Of few pages, all that are wanted are found."""
-    few = await _read_if_few(pages, chance, TRIES * number)
-    found: dict[UUID, None] = {}
 
     async def look(page_id: UUID) -> UUID | None:
         page = indexed_page(page_id, await pages.get(page_id))
         return page_id if page is not None and is_wanted(page) else None
 
+    return await _sample(pages, chance, number, look)
+
+
+async def sample_known_pages(pages: Pages, chance: random.Random, number: int) -> list[UUID]:
+    """Return at most `number` pages that have a record, searchable or not. Of few pages, all are found."""
+
+    async def look(page_id: UUID) -> UUID | None:
+        return page_id
+
+    return await _sample(pages, chance, number, look)
+
+
+async def _sample(
+    pages: Pages, chance: random.Random, number: int, look: Callable[[UUID], Awaitable[UUID | None]]
+) -> list[UUID]:
+    few = await _read_if_few(pages, chance, TRIES * number)
+    found: dict[UUID, None] = {}
     for first in range(0, TRIES * number, TOGETHER):
         if len(found) == number:
             break
         size = min(TOGETHER, TRIES * number - first)
         if few is None:
-            drawn = await asyncio.gather(*(_draw(pages, chance) for _ in range(size)))
+            drawn = await _draw_run(pages, chance, size)
         else:
             drawn = [*few[first : first + size]]
-        new = dict.fromkeys(page_id for page_id in drawn if page_id is not None and page_id not in found)
+        new = dict.fromkeys(page_id for page_id in drawn if page_id not in found)
         wanted = [page_id for page_id in await asyncio.gather(*map(look, new)) if page_id is not None]
         found |= dict.fromkeys(wanted[: number - len(found)])
     return list(found)
@@ -67,6 +82,12 @@ async def _read_if_few(pages: Pages, chance: random.Random, limit: int) -> list[
     return page_ids if len(rows) < limit else None
 
 
-async def _draw(pages: Pages, chance: random.Random) -> UUID | None:
-    rows = await pages.scan(chance.randint(FIRST_TOKEN, LAST_TOKEN), LAST_TOKEN, 1)
-    return rows[0][1] if rows else None
+async def _draw_run(pages: Pages, chance: random.Random, size: int) -> list[UUID]:
+    """Return the pages that follow a random token. Tokens are hashes, so neighbours have nothing in common.
+
+    A single page would be drawn as often as the gap before it is wide.
+    """
+    rows = await pages.scan(chance.randint(FIRST_TOKEN, LAST_TOKEN), LAST_TOKEN, size)
+    if len(rows) < size:
+        rows += await pages.scan(FIRST_TOKEN, LAST_TOKEN, size - len(rows))
+    return [page_id for _, page_id in rows]

@@ -14,10 +14,12 @@ from streams.pages.sandbox.pool import ParsePool
 from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores, open_stores
+from streams.stores.protocols import FrontierUrl
 from streams.vectors.points import decode_vectors
+from tests.frontier_rows import put_urls
 from tests.integration.test_operations import environment, run_command
 from tests.stages.test_recompute import METALS, body
-from tests.stages.whole_journey import WholeJourney
+from tests.stages.whole_journey import SECOND, START, WholeJourney
 
 pytestmark = [pytest.mark.integration("cassandra", "qdrant", "triton"), pytest.mark.timeout(600)]
 
@@ -57,8 +59,33 @@ async def run(stack: Settings, *arguments: str) -> Any:
 
 async def doubted(stack: Settings, host: str) -> list[str]:
     """Return what `riffle doctor --vectors` finds about the pages of a host, and not about pages of other tests."""
-    findings = (await run(stack, "doctor", "--vectors", "--pages", "2000"))["findings"]
+    findings = (await run(stack, "doctor", "--vectors", "--stored", "2000"))["findings"]
     return [line for finding in findings for line in finding["details"] if f"//{host}/" in line]
+
+
+async def test_a_page_about_which_the_stores_differ_is_named(stack: Settings, stores: Stores, fresh_name: str) -> None:
+    host = f"{fresh_name.replace('_', '-')}.test"
+    urls = [f"https://{host}/{metal}" for metal in METALS[:3]]
+    async with ParsePool(1) as pool:
+        journey = WholeJourney(pool, stores)
+        for at, (url, metal) in enumerate(zip(urls, METALS, strict=False)):
+            await journey.fetch(url, body(metal).replace(" lot ", f" lot {fresh_name} "), at)
+            row = FrontierUrl(page_id(url), url, host, "done", at=START, why="seed", outcome="ok")
+            await put_urls(stores.frontier, [replace(row, generation=START + at * SECOND)])
+
+    async def named() -> list[str]:
+        findings = (await run(stack, "doctor", "--stored", "2000"))["findings"]
+        return [line for finding in findings for line in finding["details"] if f"//{host}/" in line]
+
+    assert await named() == []
+    collection = await stores.vectors.active()
+    assert collection is not None
+    await stores.vectors.remove_page(collection, page_id(urls[0]))
+    await stores.ledger.erase(page_id(urls[1]), START + 86_400 * SECOND)
+    lines = sorted(await named())
+    assert [line.partition(": ")[0] for line in lines] == sorted(urls[:2])
+    assert any("the index has 0 of them. riffle reindex --recompute" in line for line in lines)
+    assert any("the ledger says unknown" in line for line in lines)
 
 
 async def test_a_page_with_foreign_answers_is_found_and_mended(

@@ -374,7 +374,7 @@ def test_the_commands_exit_with_2_mend_and_then_exit_with_0(pool: ParsePool, mon
     answer = riffle("reindex", "--recompute", "--host", "site.test", status=0)
     assert answer["recomputed"]["links"] == answer["recomputed"]["blob_vectors"] == [URLS[2]]
     assert answer["recomputed"]["compared"] == len(URLS)
-    assert riffle("doctor", "--vectors", "--pages", "3", status=0)["level"] == "ok"
+    assert riffle("doctor", "--vectors", "--stored", "3", status=0)["level"] == "ok"
     assert riffle("doctor", "--vectors", "--only", "topics", status=2)
     assert riffle("reindex", "--recompute", "--model", "other", status=2)
 

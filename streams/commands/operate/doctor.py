@@ -17,11 +17,12 @@ from streams.clock import now_micros
 from streams.commands.console import EXIT_NO, AsJson, as_typed, command, err, load_settings, need_kafka, out, print_json
 from streams.commands.pages.search import ask
 from streams.crawl.archives.round_trip import Clock, Find, RoundTrip, round_trip
+from streams.doctor.agreement import check_agreement
 from streams.doctor.checks import all_checks
 from streams.doctor.findings import Finding, Level, highest_level, run_checks
 from streams.doctor.stored_pages import SAMPLED_PAGES, check_stored_pages
 from streams.errors import UsageError
-from streams.maintenance.sampling import sample_pages
+from streams.maintenance.sampling import sample_known_pages, sample_pages
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.statements.sandbox_tasks import drafting_pool
@@ -46,28 +47,37 @@ def doctor(
     vectors: Annotated[
         bool, typer.Option("--vectors", help="Only compare stored pages with the models' answers of now.")
     ] = False,
-    pages: Annotated[int, typer.Option(min=1, help="Number of pages that --vectors compares.")] = SAMPLED_PAGES,
+    stored: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Only compare the stores about N pages; with --vectors, the models' answers."
+        ),
+    ] = None,
 ) -> int:
     """Check an installation: servers, topics, schema, collection, certificates, clocks, lag, disk.
 
     It changes nothing. The exit status is 0 if all is well, 1 for warnings, 2 for failures.
 
-    With --vectors, the models are asked again about a sample of the searchable pages: for the links of their statements
-    and for their vectors, which are compared with those in Cassandra and in Qdrant.
+    With --stored, history, frontier, record and index are compared about N random pages. With --vectors, the models are
+    asked again about searchable pages: for the links of their statements and for their vectors, which are compared with
+    those in Cassandra and in Qdrant.
 
     Examples:
 
         riffle doctor
         riffle doctor --only topics --only certificates
-        riffle doctor --vectors --pages 1000
+        riffle doctor --stored 1000
+        riffle doctor --vectors --stored 1000
         riffle doctor --json --gateway https://search.example.org
     """
     settings = load_settings()
     findings: list[Finding] = []
-    if vectors and (only or gateway):
-        raise UsageError("--vectors is a check of its own: without --only and --gateway")
+    if (vectors or stored) and (only or gateway):
+        raise UsageError("--stored and --vectors are checks of their own: without --only and --gateway")
     if vectors:
-        results: Iterable[list[Finding]] = [asyncio.run(_compare_pages(settings, pages))]
+        results: Iterable[list[Finding]] = [asyncio.run(_compare_pages(settings, stored or SAMPLED_PAGES))]
+    elif stored:
+        results = [asyncio.run(_compare_stores(settings, stored))]
     else:
         results = run_checks(all_checks(settings, gateway_address=gateway.rstrip("/"), only=only or ()), deadline)
     for found in results:
@@ -94,6 +104,19 @@ async def _compare_pages(settings: Settings, pages: int) -> list[Finding]:
             chance = random.Random()  # noqa: S311 - a sample, no secret
             sample = await sample_pages(stores.pages, chance, pages, lambda _: True)
             return await check_stored_pages(stores, drafting_pool("doctor"), sample, show)
+
+
+async def _compare_stores(settings: Settings, pages: int) -> list[Finding]:
+    """Compare the stores about a sample of all pages. Raises StoreUnavailable if a server is away."""
+    with err.status("Comparing the stores ...") as status:
+
+        def show(done: int) -> None:
+            status.update(f"Comparing the stores: {done} of {pages} pages")
+
+        async with open_stores(settings, ["records", "vectors"], use="read") as stores:
+            chance = random.Random()  # noqa: S311 - a sample, no secret
+            sample = await sample_known_pages(stores.pages, chance, pages)
+            return await check_agreement(stores, sample, now_micros(), show)
 
 
 def _show(finding: Finding) -> None:

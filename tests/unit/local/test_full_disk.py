@@ -146,7 +146,7 @@ def test_the_supervisor_goes_on_without_a_free_byte_and_notes_its_state_when_the
 
 
 def test_each_step_of_housekeeping_survives(disk: Path) -> None:
-    """What is not tried again by its caller raises nothing; the rest raises the error that the supervisor expects."""
+    """A step that nobody tries again raises nothing; the rest raises the error that the supervisor expects."""
     logs, mark, pause = disk / "logs", disk / "mark", disk / "pause.json"
     logs.mkdir()
     log = logs / "idle.log"
@@ -179,7 +179,7 @@ def test_a_report_of_the_supervisor_is_never_an_error(disk: Path, monkeypatch: p
 
 @pytest.mark.parametrize("log_json", [True, False])
 def test_a_line_of_a_log_is_never_an_error(disk: Path, monkeypatch: pytest.MonkeyPatch, log_json: bool) -> None:
-    """Of a worker and of a gateway, whose log is a file of the home."""
+    """The logs of a worker and of a gateway are files of the home."""
     with (disk / "worker.log").open("w", buffering=1) as log:
         monkeypatch.setattr(sys, "stderr", log)
         configure_logging(Settings(log_json=log_json))
