@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -182,6 +183,28 @@ async def test_an_event_of_a_busy_host_ends_when_its_rows_are_written(end: str) 
         await agent.handle(links("last"))  # waits for nobody
     await event
     assert await stored_url(store, f"https://{HOST}/next")
+
+
+async def test_rows_that_begin_to_wait_in_a_hurry_are_written_at_once() -> None:
+    """An event that changed both kinds of rows waits for one after the other, and a worker that ends for all of it."""
+    gathering, written = Gathering(3_600), list[UnwrittenRows]()
+    both = [UnwrittenRows(), UnwrittenRows()]
+
+    async def write(rows: UnwrittenRows) -> None:
+        written.append(rows)
+        rows.end()
+
+    async def event() -> None:
+        for rows in both:
+            await gathering.wait(rows, partial(write, rows))
+
+    waiting = asyncio.create_task(event())
+    await asyncio.sleep(0)
+    assert not written
+    gathering.hurry(is_on=True)
+    async with asyncio.timeout(5):
+        await waiting
+    assert written == both
 
 
 async def test_a_lease_takes_the_urls_that_wait_and_leaves_their_states() -> None:

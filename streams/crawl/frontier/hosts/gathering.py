@@ -94,6 +94,8 @@ class Gathering:
             self._groups.pop(rows, None)
 
         rows.on_end = end
+        if self._is_hurried:
+            group.due.set()
         return group
 
     def _write_all(self) -> None:
