@@ -5,9 +5,14 @@
 MIRROR holds HOST/path pages; they are spread over 50 hosts. Kafka and Cassandra are started for the run, with one
 worker of the stages frontier and fetch. No host has a delay. Each program gets the list of URLs, so that neither parses
 pages. A page of Riffle counts when it is durable: its body is in Cassandra, its event in Kafka, the state of its URL in
-the frontier's tables. Scrapy runs twice. Once it is as durable as a user would build it: its queue is on disk, each
-body is in Cassandra and an event in Kafka, both awaited. And once, for information, it writes bodies into files, keeps
-its queue in memory, and loses it when it ends.
+the frontier's tables. Scrapy is as durable as a user would build it: its queue is on disk, each body is in Cassandra
+and an event in Kafka, both awaited. And once, for information, it writes bodies into files, keeps its queue in memory,
+and loses it when it ends.
+
+The two durable programs run in turns, each ROUNDS times on the same pages under other names of hosts, so that both meet
+warm servers; ratios are medians of these. A program's CPU time ends when it has ended in order, so that all is stored,
+and nobody asks the servers anything meanwhile that a crawl doesn't. Without later stages, the worker would keep the
+last answers of each host for a minute and a half, in case that their pages are settled.
 """
 
 import asyncio
@@ -20,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -30,7 +36,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from benchmarks.crawl.frontier import heap_rate
 from benchmarks.crawl.seeds import seeds_of_host
 from benchmarks.machine import describe, machine, table
-from benchmarks.own_servers import environment_of, running_worker, server_pids, wait_until
+from benchmarks.own_servers import end_worker, environment_of, running_worker, server_pids, wait_until
 from benchmarks.stack.pipeline import sample
 from schemas import PageDiscovered, PageFetched
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
@@ -51,6 +57,8 @@ from streams.stores.cassandra.session import CassandraSession, connect
 from streams.topology import stage, topics_needed
 
 HOSTS = 50
+ROUNDS = 3
+"""Number of times that each durable program runs."""
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
 """The robots.txt of each host. Without one, the local web has one with a delay, which Scrapy ignores."""
 HEAP_HOSTS = 100_000
@@ -76,15 +84,17 @@ async def run(
     conditions = machine()
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
-        urls = spread(mirror, home, pages)
+        rounds = spread(mirror, home, pages)
         with _web(home) as port, running_servers(home / "stack", SERVERS, base=settings) as local:
-            scrapy = run_scrapy(home, urls, port)
-            durable = await asyncio.to_thread(run_durable_scrapy, local, home, urls, port)
-            riffle = await measure_riffle(local, home, urls, port)
+            scrapy = run_scrapy(home, rounds[0], port)
+            durable, riffle = [], []
+            for urls in rounds:
+                durable.append(await asyncio.to_thread(run_durable_scrapy, local, home, urls, port))
+                riffle.append(await measure_riffle(local, home, urls, port))
     heap = {"operations_per_cpu_second": heap_rate(HEAP_HOSTS)}
-    result = {"machine": conditions, "hosts": HOSTS, "pages": len(urls)}
+    result = {"machine": conditions, "hosts": HOSTS, "pages": len(rounds[0])}
     result |= {"riffle": riffle, "scrapy": scrapy, "durable_scrapy": durable, "heap": heap}
-    result |= per_page(riffle, scrapy, durable, len(urls))
+    result |= per_page(riffle, scrapy, durable, len(rounds[0]))
     if as_json:
         print_json(result)
     else:
@@ -92,15 +102,20 @@ async def run(
     return 0
 
 
-def spread(mirror: Path, home: Path, pages: int) -> list[str]:
-    """Copy pages of a mirror to `home/web`, spread over the hosts. Return their URLs."""
+def spread(mirror: Path, home: Path, pages: int) -> list[list[str]]:
+    """Copy pages of a mirror to `home/web`, spread over the hosts of each round. Return their URLs, by round."""
     sample(mirror, home / "sample", pages)
+    sources = sorted(path for path in (home / "sample").rglob("*") if path.is_file())
+    return [_spread_round(sources, home / "web", turn) for turn in range(ROUNDS)]
+
+
+def _spread_round(sources: Sequence[Path], web: Path, turn: int) -> list[str]:
     urls = []
-    for number, source in enumerate(sorted(path for path in (home / "sample").rglob("*") if path.is_file())):
-        host = f"h{number % HOSTS:02}.bench.test"
-        target = home / "web" / host / f"p{number}.html"
+    for number, source in enumerate(sources):
+        host = f"h{number % HOSTS:02}.round{turn}.test"
+        target = web / host / f"p{number}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
-        source.rename(target)
+        target.hardlink_to(source)
         (target.parent / "robots.txt").write_text(ROBOTS)
         urls.append(f"https://{host}/p{number}.html")
     return urls
@@ -132,8 +147,7 @@ def run_durable_scrapy(settings: Settings, home: Path, urls: Sequence[str], port
 
 def run_scrapy(home: Path, urls: Sequence[str], port: int, *options: str) -> dict[str, float]:
     """Fetch the pages by Scrapy. Raises UsageError if a page is missing."""
-    listed, bodies = home / "urls", home / "bodies"
-    bodies.mkdir(exist_ok=True)
+    listed, bodies = home / "urls", Path(tempfile.mkdtemp(dir=home))
     listed.write_text("\n".join(url.replace(".test/", f".test:{port}/") for url in urls))
     err.print(" ".join(("Scrapy", *options[:1], "...")), highlight=False)
     command = [sys.executable, "-m", "benchmarks.crawl.scrapy_crawl", str(listed), str(bodies), *options]
@@ -146,12 +160,16 @@ def run_scrapy(home: Path, urls: Sequence[str], port: int, *options: str) -> dic
 
 async def measure_riffle(settings: Settings, home: Path, urls: Sequence[str], port: int) -> dict[str, Any]:
     """Fetch the pages by a worker of the stages frontier and fetch. Raises UsageError if a page is missing."""
-    with running_worker(STAGES, _environment(settings, home, port), home / "worker.log") as pid:
-        return await _fetch(settings, urls, {"worker": pid, **server_pids()})
+    session = await connect(settings.cassandra)
+    try:
+        with running_worker(STAGES, _environment(settings, home, urls, port), home / "worker.log") as worker:
+            return await _fetch(settings, session, urls, worker)
+    finally:
+        await session.close()
 
 
-def _environment(settings: Settings, home: Path, port: int) -> dict[str, str]:
-    hosts = {f"h{number:02}.bench.test": f"127.0.0.1:{port}" for number in range(HOSTS)}
+def _environment(settings: Settings, home: Path, urls: Sequence[str], port: int) -> dict[str, str]:
+    hosts = {host_of(url): f"127.0.0.1:{port}" for url in urls}
     return {
         **environment_of(settings, home / "stack"),
         "RIFFLE_CRAWL__DELAY_SECONDS": "0",
@@ -160,42 +178,37 @@ def _environment(settings: Settings, home: Path, port: int) -> dict[str, str]:
     }
 
 
-async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) -> dict[str, Any]:
-    answers = Answers(settings)
-    session = await connect(settings.cassandra)
-    before = {name: usage(pid)[1] for name, pid in pids.items()}
+async def _fetch(settings: Settings, session: CassandraSession, urls: Sequence[str], worker: int) -> dict[str, Any]:
+    answers, pids = Answers(settings), server_pids()
     records, writes = _count_records(settings), await _count_writes(session)
     received = _bytes_written(pids)
     memory: list[int] = []
+    before = {name: usage(pid)[1] for name, pid in {"worker": worker, **pids}.items()}
     began = last = time.monotonic()
     err.print("Riffle ...", highlight=False)
-    try:
-        async with EventProducer(settings, "bench") as producer:
-            await producer.send_all(_seeds(urls, uuid4().hex[:12]))
-            while len(answers.fetched) + len(answers.failed) < len(urls):
-                await asyncio.sleep(LOOK_SECONDS)
-                memory.append(proportional_memory(pids["worker"]))
-                if await asyncio.to_thread(answers.look, len(urls)):
-                    last = time.monotonic()
-                if time.monotonic() - last > IDLE_SECONDS:
-                    raise UsageError(f"{len(answers.fetched)} of {len(urls)} pages, and none for {IDLE_SECONDS:g} s")
-        seconds = last - began
-        # The frontier writes rows of several pages together. A page is durable when its event is acknowledged.
-        await asyncio.to_thread(_wait_until_acknowledged, settings)
-        cpu = {name: usage(pid)[1] - before[name] for name, pid in pids.items()}
-        return {
-            "pages": len(answers.fetched),
-            "failed": sorted(answers.failed)[:5],
-            "answers without a page": dict(answers.tries.most_common(5)),
-            "seconds": seconds,
-            "cpu_seconds": cpu,
-            "kafka_records": _count_records(settings) - records,
-            "cassandra_writes": await _count_writes(session) - writes,
-            "bytes_written": _bytes_written(pids) - received,
-            "memory_bytes": max(memory, default=0),
-        }
-    finally:
-        await session.close()
+    async with EventProducer(settings, "bench") as producer:
+        await producer.send_all(_seeds(urls, uuid4().hex[:12]))
+        while len(answers.fetched) + len(answers.failed) < len(urls):
+            await asyncio.sleep(LOOK_SECONDS)
+            memory.append(proportional_memory(worker))
+            if await asyncio.to_thread(answers.look, len(urls)):
+                last = time.monotonic()
+            if time.monotonic() - last > IDLE_SECONDS:
+                raise UsageError(f"{len(answers.fetched)} of {len(urls)} pages, and none for {IDLE_SECONDS:g} s")
+    # The frontier writes rows of several pages together. A page is durable when its event is acknowledged.
+    after = {"worker": await asyncio.to_thread(end_worker, worker), **{n: usage(pid)[1] for n, pid in pids.items()}}
+    _require_acknowledged(settings)
+    return {
+        "pages": len(answers.fetched),
+        "failed": sorted(answers.failed)[:5],
+        "answers without a page": dict(answers.tries.most_common(5)),
+        "seconds": last - began,
+        "cpu_seconds": {name: after[name] - before[name] for name in after},
+        "kafka_records": _count_records(settings) - records,
+        "cassandra_writes": await _count_writes(session) - writes,
+        "bytes_written": _bytes_written(pids) - received,
+        "memory_bytes": max(memory, default=0),
+    }
 
 
 class Answers:
@@ -240,11 +253,11 @@ class Answers:
             self.failed.add(event.url)
 
 
-def _wait_until_acknowledged(settings: Settings) -> None:
-    lags = LagReader(settings, tuple(map(stage, STAGES)))
-    with closing(lags):
-        while any(lag.events for lag in lags.read()):
-            time.sleep(LOOK_SECONDS)
+def _require_acknowledged(settings: Settings) -> None:
+    """Raise UsageError if an event of the stages is not acknowledged."""
+    with closing(LagReader(settings, tuple(map(stage, STAGES)))) as lags:
+        if waiting := [lag for lag in lags.read() if lag.events]:
+            raise UsageError(f"the worker ended without these: {waiting}")
 
 
 def _seeds(urls: Sequence[str], crawl_id: str) -> list[PageDiscovered]:
@@ -272,40 +285,55 @@ def _bytes_written(pids: dict[str, int]) -> int:
     return sum(psutil.Process(pids[name]).io_counters().write_bytes for name in SERVERS)
 
 
-def per_page(riffle: dict[str, Any], scrapy: dict[str, float], durable: dict[str, Any], pages: int) -> dict[str, Any]:
-    """Return what a page costs, by process, and the rates."""
-    seconds = {**riffle["cpu_seconds"], "all": sum(riffle["cpu_seconds"].values()), "scrapy": scrapy["cpu_seconds"]}
-    seconds["durable_scrapy"] = sum(durable["cpu_seconds"].values())
+def per_page(
+    riffle: Sequence[dict[str, Any]], scrapy: dict[str, float], durable: Sequence[dict[str, Any]], pages: int
+) -> dict[str, Any]:
+    """Return what a page costs, by process, and the rates: medians of the rounds."""
+    ours, theirs = (_cpu_ms(rounds, pages) for rounds in (riffle, durable))
+    ratios = [other["all"] / own["all"] for own, other in zip(ours, theirs, strict=True)]
+    middle = {name: median(each[name] for each in ours) for name in ours[0]}
+    cpu_ms = {**middle, "scrapy": scrapy["cpu_seconds"] * 1_000 / pages}
     return {
-        "rate_of_durable_scrapy": round(seconds["durable_scrapy"] / seconds["all"], 2),
-        "cpu_ms_per_page": {name: round(value * 1_000 / pages, 2) for name, value in seconds.items()},
-        "pages_per_second": round(pages / riffle["seconds"]),
-        "pages_per_cpu_second": round(pages / seconds["all"]),
-        "kafka_records_per_page": round(riffle["kafka_records"] / pages, 1),
-        "cassandra_writes_per_page": round(riffle["cassandra_writes"] / pages, 1),
+        "rate_of_durable_scrapy": round(median(ratios), 2),
+        "rates_of_durable_scrapy": [round(ratio, 2) for ratio in ratios],
+        "cpu_ms_per_page": {
+            name: round(value, 2)
+            for name, value in {**cpu_ms, "durable_scrapy": median(each["all"] for each in theirs)}.items()
+        },
+        "cpu_ms_per_page_of_durable_scrapy": {
+            name: round(median(each[name] for each in theirs), 2) for name in theirs[0]
+        },
+        "pages_per_second": round(median(pages / each["seconds"] for each in riffle)),
+        "pages_per_cpu_second": round(1_000 / middle["all"]),
+        "kafka_records_per_page": round(median(each["kafka_records"] / pages for each in riffle), 1),
+        "cassandra_writes_per_page": round(median(each["cassandra_writes"] / pages for each in riffle), 1),
+        "memory_bytes": max(each["memory_bytes"] for each in riffle),
     }
+
+
+def _cpu_ms(rounds: Sequence[dict[str, Any]], pages: int) -> list[dict[str, float]]:
+    """Return the CPU time of a page by process (ms), of each round."""
+    of_processes = [{name: value * 1_000 / pages for name, value in each["cpu_seconds"].items()} for each in rounds]
+    return [{**each, "all": sum(each.values())} for each in of_processes]
 
 
 def show(result: dict[str, Any]) -> None:
     out.print(describe(result["machine"]), highlight=False)
-    riffle, scrapy, durable, pages = (result[name] for name in ("riffle", "scrapy", "durable_scrapy", "pages"))
-    rows = table(f"{pages} pages of {HOSTS} hosts", "", "Riffle", "Scrapy, durable", "Scrapy, files")
-    rates = [f"{pages / each['seconds']:.0f}" for each in (durable, scrapy)]
+    pages, own, other = result["pages"], result["cpu_ms_per_page"], result["cpu_ms_per_page_of_durable_scrapy"]
+    rows = table(f"{pages} pages of {HOSTS} hosts, {ROUNDS} times", "", "Riffle", "Scrapy, durable", "Scrapy, files")
+    durable_seconds = median(each["seconds"] for each in result["durable_scrapy"])
+    rates = [f"{pages / seconds:.0f}" for seconds in (durable_seconds, result["scrapy"]["seconds"])]
     rows.add_row("pages/s", f"{result['pages_per_second']}", *rates)
-    rows.add_row(
-        "pages per CPU second, all processes",
-        f"{result['pages_per_cpu_second']}",
-        f"{pages / sum(durable['cpu_seconds'].values()):.0f}",
-        f"{pages / scrapy['cpu_seconds']:.0f}",
-    )
-    rows.add_row("pages per CPU second, the crawler", f"{pages / riffle['cpu_seconds']['worker']:.0f}",
-                 f"{pages / durable['cpu_seconds']['worker']:.0f}")  # fmt: skip
+    milliseconds = (own["all"], other["all"], own["scrapy"])
+    rows.add_row("pages per CPU second, all processes", *(f"{1_000 / value:.0f}" for value in milliseconds))
+    rows.add_row("the same, as a multiple of a durable Scrapy's", f"{result['rate_of_durable_scrapy']}",
+                 " ".join(map(str, result["rates_of_durable_scrapy"])))  # fmt: skip
     rows.add_row("a plain heap, pops and pushes per CPU second", f"{result['heap']['operations_per_cpu_second']:,}")
-    for name in riffle["cpu_seconds"]:
-        own = f"{durable['cpu_seconds'][name] * 1_000 / pages:.1f}"
-        rows.add_row(f"CPU ms a page, {name}", f"{result['cpu_ms_per_page'][name]:.1f}", own)
+    for name in other:
+        rows.add_row(f"CPU ms a page, {name}", f"{own[name]:.1f}", f"{other[name]:.1f}")
     rows.add_row("Kafka records a page", f"{result['kafka_records_per_page']}")
     rows.add_row("Cassandra writes a page", f"{result['cassandra_writes_per_page']}")
-    rows.add_row("bytes written a page", f"{riffle['bytes_written'] / pages:,.0f}")
-    rows.add_row("memory of the worker at its peak", f"{riffle['memory_bytes'] / 1e6:.0f} MB")
+    written = median(each["bytes_written"] for each in result["riffle"])
+    rows.add_row("bytes written a page", f"{written / pages:,.0f}")
+    rows.add_row("memory of the worker at its peak", f"{result['memory_bytes'] / 1e6:.0f} MB")
     out.print(rows)

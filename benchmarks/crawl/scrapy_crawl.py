@@ -81,7 +81,8 @@ class DurablePipeline:
         self._session.execute(f"CREATE TABLE IF NOT EXISTS {KEYSPACE}.bodies (url text PRIMARY KEY, body blob)")
         self._put = self._session.prepare(f"INSERT INTO {KEYSPACE}.bodies (url, body) VALUES (?, ?)")
         admin = AdminClient({"bootstrap.servers": self.kafka})
-        admin.create_topics([NewTopic(TOPIC, 4)])[TOPIC].result()
+        if TOPIC not in admin.list_topics().topics:
+            admin.create_topics([NewTopic(TOPIC, 4)])[TOPIC].result()
         self._producer = Producer({"bootstrap.servers": self.kafka, "acks": "all", "linger.ms": 5})
         self._ended = threading.Event()
         self._polling = threading.Thread(target=self._poll)
