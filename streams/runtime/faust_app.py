@@ -32,7 +32,7 @@ from streams.grouped_calls import is_cancelled
 from streams.runtime.agent import Agent
 from streams.runtime.brake import Brake
 from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, ssl_context
-from streams.runtime.consumer import CompleteConsumer, accept_all_header_names
+from streams.runtime.consumer import CompleteConsumer, change_client
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.observer import StageObserver
@@ -78,7 +78,7 @@ class _NoStatistics(Sensor):
 
 def new_app(stage: Stage, settings: Settings) -> faust.App:
     """Return the Faust app of a stage, with the name of its consumer group."""
-    accept_all_header_names()
+    change_client()
     sign_in_with_current_passwords()
     session_seconds = settings.runtime.session_timeout_seconds
     options: dict[str, Any] = {}
