@@ -21,7 +21,7 @@ BROKER = 1
 PAUSE_SECONDS = 0.2
 
 
-class Broker(AIOKafkaClient):
+class Broker(AIOKafkaClient):  # type: ignore[misc]  # the client has no types
     """A connection to a broker that answers the first requests, and lets later ones wait."""
 
     def __init__(self, answers: list[list[bytes]]) -> None:
