@@ -5,6 +5,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -69,7 +70,8 @@ TRAINING = GROUPS.pop("training")
 DISTRIBUTIONS = packages_distributions()
 
 
-def imported_packages(path: Path) -> set[str]:
+@cache
+def imported_packages(path: Path) -> frozenset[str]:
     """Top-level packages from outside the standard library and this repository that a file imports."""
     packages: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -77,7 +79,7 @@ def imported_packages(path: Path) -> set[str]:
             packages |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             packages.add(node.module.partition(".")[0])
-    return packages - OWN - sys.stdlib_module_names
+    return frozenset(packages - OWN - sys.stdlib_module_names)
 
 
 def distributions(package: str) -> set[str]:

@@ -25,6 +25,7 @@ UNNAMED = {
     r"\balone\b": "say 'only' before the word that it is about (or add a phrase to BY_ITSELF)",
 }
 """Pronouns and adverbs in place of a noun, in the code's own docstrings and comments."""
+_UNCLEAR_OR_UNNAMED = re.compile("|".join((*UNCLEAR, *UNNAMED)), re.IGNORECASE)
 NO_PRONOUNS = ("streams", "schemas", "benchmarks", "docs", "triton_models")
 BY_ITSELF = re.compile(
     r"(?:understood|understand it|matched|means nothing|through the network|runs|reads?|too long|are) alone"
@@ -62,7 +63,10 @@ def words_of(source: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]],
 
 
 def comments(source: str) -> Iterator[tuple[int, str]]:
-    for token in tokenize.generate_tokens(io.StringIO(source).readline) if "#" in source else ():
+    """Yield the comments of a file with a line that may have an unclear one: to find all takes seconds."""
+    lines = (" ".join(line.split()) for line in source.splitlines() if "#" in line)
+    unclear = any(_UNCLEAR_OR_UNNAMED.search(line) for line in lines)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline) if unclear else ():
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
 
