@@ -265,6 +265,8 @@ def _has_facts(payload: StatementPayload, filters: Filters) -> bool:
         return False
     if (filters.from_day or filters.before_day) and not _is_between(payload.day, filters):
         return False
+    if not (filters.title_phrases or filters.phrases or filters.exclude_phrases):
+        return True
     texts = (payload.text, payload.title, *payload.context)
     return (
         all(has_words(payload.title, phrase) for phrase in filters.title_phrases)
@@ -278,7 +280,7 @@ def _is_between(day: int, filters: Filters) -> bool:
 
 
 def _is_of(payload: StatementPayload, sites: Sequence[str]) -> bool:
-    return payload.host in sites or not set(sites).isdisjoint(payload.sites)
+    return bool(sites) and (payload.host in sites or not set(sites).isdisjoint(payload.sites))
 
 
 def _sees(visible: Visible, payload: StatementPayload) -> bool:
@@ -294,6 +296,8 @@ def _passes(payload: StatementPayload, filters: Filters) -> bool:
         return False
     if (filters.sites and not _is_of(payload, filters.sites)) or _is_of(payload, filters.exclude_sites):
         return False
-    if payload.page_id in filters.exclude_pages or not _has_facts(payload, filters):
+    if filters.exclude_pages and payload.page_id in filters.exclude_pages:
         return False
-    return filters.page_id in (None, payload.page_id) and filters.host in (None, payload.host)
+    if filters.page_id is not None and payload.page_id != filters.page_id:
+        return False
+    return filters.host in (None, payload.host) and _has_facts(payload, filters)
