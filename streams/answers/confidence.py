@@ -34,7 +34,7 @@ from uuid import UUID
 
 from streams.answers.evidence import Evidence
 from streams.language.marks import asks
-from streams.pages.text.tokens import words
+from streams.pages.text.tokens import index_words, words
 from streams.search.ranking.answer_form import form_of, has_form
 from streams.vectors.bm25 import query_vector, query_words, statement_terms
 
@@ -160,7 +160,7 @@ def names_of(question: str) -> Words:
     found = question.split()[:_MAX_WORDS]
     parts = [part.strip(_QUOTES) for part in found]
     named = [part for place, part in enumerate(parts) if _CODE.search(part) or (place > 0 and part[:1].isupper())]
-    return [terms for part in named for word in words(part) for terms in query_words(word)]
+    return [terms for part in named for word in index_words(part) for terms in query_words(word)]
 
 
 @dataclass(frozen=True, slots=True)

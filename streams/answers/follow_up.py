@@ -5,8 +5,9 @@ No text of a model or of a page is in the state, so nobody can forge a turn, and
 
 from collections.abc import Sequence
 
-from streams.pages.text.tokens import words
-from streams.vectors.bm25 import FUNCTION_WORDS
+from streams.language.function_words import is_function_word
+from streams.pages.text.language import identify
+from streams.pages.text.tokens import index_words
 
 MAX_TURNS = 8
 MAX_TURN_CHARS = 300
@@ -31,6 +32,6 @@ def search_of_turns(turns: Sequence[str]) -> str:
 
 
 def _stands_alone(question: str) -> bool:
-    asked = words(question)
-    own = [word for word in asked if word not in FUNCTION_WORDS and word not in _POINTING]
+    asked, language = index_words(question), identify(question).language
+    own = [word for word in asked if not is_function_word(word, language) and word not in _POINTING]
     return len(own) >= MIN_OWN_WORDS and _POINTING.isdisjoint(asked)

@@ -16,11 +16,11 @@ from functools import lru_cache
 from itertools import chain
 
 from streams.caches import cached_if_short
-from streams.language.questions import QUESTION_WORDS
+from streams.language.function_words import without_function_words
 from streams.pages.text.language import identify
-from streams.pages.text.tokens import drop_box_labels, words
+from streams.pages.text.tokens import drop_box_labels, index_words
 from streams.stores.protocols import SparseVector
-from streams.vectors.stemming import terms
+from streams.vectors.stemming import terms, terms_in_any_language
 
 K1 = 1.2
 B = 0.4
@@ -37,13 +37,6 @@ _KEPT_TEXTS = 4_096
 and the statements of a page share its title and headings."""
 _MAX_KEPT_TEXT_CHARS = 1_000
 """Maximum length of a text with cached terms (characters)."""
-_FUNCTION_WORDS = (
-    "a about again all also am an and any are as at be because been being both but by can could did do does each for "
-    "from had has have he her here his i if in into is it its just me more most my no nor not now of on once only "
-    "or other our own same she should so some such than that the their them then there these they this those to too "
-    "until very was we were while will with would you your"
-)
-FUNCTION_WORDS = QUESTION_WORDS.union(_FUNCTION_WORDS.split())
 
 
 def document_vector(text: str, context: Sequence[str] = (), language: str = "", title: str = "") -> SparseVector:
@@ -55,7 +48,7 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
     found = [
         word
         for part in (text, *drop_box_labels(context))
-        for word in words(part) * (TITLE_WEIGHT if named and part == named else 1)
+        for word in index_words(part) * (TITLE_WEIGHT if named and part == named else 1)
     ]
     counts = Counter(chain.from_iterable(terms(found, language)))
     norm = K1 * (1 - B + B * len(found) / AVERAGE_WORDS)
@@ -69,30 +62,25 @@ def statement_terms(texts: Sequence[str], language: str = "") -> frozenset[int]:
 
 @cached_if_short(_KEPT_TEXTS, _MAX_KEPT_TEXT_CHARS)
 def _terms_of_text(text: str, language: str) -> frozenset[int]:
-    return frozenset(chain.from_iterable(terms(words(text), language)))
+    return frozenset(chain.from_iterable(terms(index_words(text), language)))
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:
     """Return the number of times that a query has each term, without function words where there are others.
 
     `language` is the language of the searched pages. When it isn't given, the query's own language is identified, so
-    that inflections are found. English function words are left out when `language` is English or empty: these words are
-    in nearly every statement, so they would find little and read the longest lists.
+    that inflections are found. The function words of this language are left out: these words are in nearly every
+    statement, so they would find little and read the longest lists.
     """
     return vector_of_words(query_words(text, language))
 
 
 @lru_cache(_KEPT_QUERIES)
 def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
-    """Return the terms of each word of a query: its English stem, and its stem in the query's language.
-
-    A statement has the word if it has one of its terms.
-    """
-    asked = words(text)
-    if language in {"", "en"}:
-        asked = [word for word in asked if word not in FUNCTION_WORDS] or asked
-    known = language or identify(text).language
-    return tuple(terms(asked, known))
+    """Return the terms of each word of a query. A statement has the word if it has one of its terms."""
+    own = language or identify(text).language
+    asked = without_function_words(index_words(text), own)
+    return tuple(terms(asked, language) if language else terms_in_any_language(asked, own))
 
 
 def vector_of_words(found: Sequence[tuple[int, ...]]) -> SparseVector:

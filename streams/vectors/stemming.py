@@ -1,9 +1,11 @@
 """Stemming: `connect`, `connected` and `connections` are one term, in documents and queries alike.
 
-Every word has an English stem (Porter, "An algorithm for suffix stripping", Program 14, 1980), since the language of a
-query is often unknown. In a text of another language with a stemmer (Snowball's, by PyStemmer) a word has that
-language's stem as well, where it differs: `Häuser` is `häuser` and `haus`. So a query in German finds German
-inflections, and a query of unknown language still finds the words as they are written. The id of a stem is a term.
+A word of an English text, or of a text whose language is not known, has an English stem (Porter, "An algorithm for
+suffix stripping", Program 14, 1980). A word of any other text stays as it is written, and has the stem of its language
+as well, if there is a stemmer (Snowball's, by PyStemmer): `Häuser` is `häuser` and `haus`. A word of a query has all
+three, since it may be found in pages of any language: the stem of the query's own language, the English one, and the
+word itself. The id of a stem is a term. Porter's stems of other languages joined words that have nothing in common
+(docs/decisions/0006).
 
 Snowball's stems are kept in the index: after a new version of PyStemmer that makes other stems, all pages must be
 indexed again.
@@ -25,8 +27,9 @@ _NAMES = (
     "lt lithuanian, ne nepali, no norwegian, fa persian, pl polish, pt portuguese, ro romanian, ru russian, "
     "sr serbian, es spanish, sv swedish, ta tamil, tr turkish, yi yiddish"
 )
+_ENGLISH_STEMMER = "porter"
 LANGUAGES = dict(pair.split() for pair in _NAMES.split(", "))
-"""The stemmer's name by language, as `primary` writes languages. English and other languages only have Porter's."""
+"""The stemmer's name by language, as `primary` writes languages. English has Porter's."""
 _MIN_CHARS = 3
 """Minimum length of a word that is stemmed (characters)."""
 _ENGLISH = re.compile(rf"[a-z]{{{_MIN_CHARS},}}")
@@ -40,7 +43,7 @@ _MAX_KEPT_CHARS = 32
 
 
 def stems(words: Sequence[str], language: str = "") -> list[tuple[str, ...]]:
-    """Return the stems of each lower-case word: the English stem, and the stem in the text's language if it differs.
+    """Return the stems of each lower-case word of a text in this language (BCP 47; empty: not known).
 
     A word with other characters than plain letters, or with only one or two letters, stays as it is.
     """
@@ -48,9 +51,17 @@ def stems(words: Sequence[str], language: str = "") -> list[tuple[str, ...]]:
 
 
 def terms(words: Sequence[str], language: str = "") -> list[tuple[int, ...]]:
-    """Return the terms of each lower-case word: the ids of its stems."""
+    """Return the terms of each lower-case word of a text: the ids of its stems."""
     name = _stemmer_of(language)
     return [(_kept_terms if len(word) <= _MAX_KEPT_CHARS else _terms_of)(word, name) for word in words]
+
+
+def terms_in_any_language(words: Sequence[str], language: str) -> list[tuple[int, ...]]:
+    """Return the terms of each word of a query in this language, as pages of any language have them."""
+    return [
+        tuple(dict.fromkeys((*english, *own)))
+        for english, own in zip(terms(words), terms(words, language or "und"), strict=True)
+    ]
 
 
 def _terms_of(word: str, name: str) -> tuple[int, ...]:
@@ -66,15 +77,21 @@ def _term_id(stemmed: str) -> int:
 
 
 def _stemmer_of(language: str) -> str:
-    return LANGUAGES.get(primary(language), "")
+    """Return the name of a stemmer; empty for a language without one."""
+    own = primary(language)
+    return _ENGLISH_STEMMER if own in {"", "en"} else LANGUAGES.get(own, "")
 
 
 def _stems(words: Sequence[str], name: str) -> list[tuple[str, ...]]:
-    english = _stem_words(words, "porter", [bool(_ENGLISH.fullmatch(word)) for word in words])
     if not name:
-        return [(stem,) for stem in english]
-    stemmed = _stem_words(words, name, [len(word) >= _MIN_CHARS and not _NO_WORD.search(word) for word in words])
-    return [(one,) if one == other else (one, other) for one, other in zip(english, stemmed, strict=True)]
+        return [(word,) for word in words]
+    if name == _ENGLISH_STEMMER:
+        return [(stem,) for stem in _stem_words(words, name, [bool(_ENGLISH.fullmatch(word)) for word in words])]
+    fit = [len(word) >= _MIN_CHARS and not _NO_WORD.search(word) for word in words]
+    return [
+        (word,) if word == stem else (word, stem)
+        for word, stem in zip(words, _stem_words(words, name, fit), strict=True)
+    ]
 
 
 def _stem_words(words: Sequence[str], name: str, fit: Sequence[bool]) -> list[str]:

@@ -8,9 +8,10 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 
-from streams.pages.text.language import primary
-from streams.pages.text.tokens import is_spaceless, word_spans
-from streams.vectors.bm25 import FUNCTION_WORDS
+from streams.language.function_words import without_function_words
+from streams.pages.text.language import identify, primary
+from streams.pages.text.normal_forms import fold
+from streams.pages.text.tokens import cut_run, is_hangul, is_spaceless, word_spans
 from streams.vectors.stemming import LANGUAGES, stems
 
 Range = tuple[int, int]
@@ -18,31 +19,22 @@ Range = tuple[int, int]
 _POSSESSIVE = re.compile(r"['’]s$")
 _ACCENT = re.compile("[\u0300-\u036f]+")
 """Marks of Latin, Greek and Cyrillic letters. In other scripts a mark makes another letter."""
-_SPACELESS_PIECE = re.compile("[\u30a0-\u30ff\u31f0-\u31ff]+|[\u3041-\u309f]+|[^\u3041-\u30ff\u31f0-\u31ff]+")
-"""Katakana, hiragana, and all others: a change of script ends a word in Japanese."""
-_MAX_ENDING = 2
-"""Maximum letters of hiragana that are a particle or an ending, as in \u30ed\u30b0\u3092."""
-_MIN_PART_OF_LETTERS = 4
-"""Minimum length of a part of Thai, Lao, Khmer and Burmese words: their letters are sounds."""
-_MIN_PART_OF_KANA = 3
 _MIN_PART = 2
-"""Minimum length of a part of Han and Hangul words: their characters are syllables."""
+"""Minimum length of the beginning of a Korean word that is marked: its characters are syllables."""
 
 
 def query_words(query: str) -> tuple[str, ...]:
     """Return the words of a query to highlight: folded, each once; function words only if there are no others.
 
-    A script without spaces between words has runs of characters instead. A text is searched for their parts.
+    Scripts without spaces between words are cut as in the word index.
     """
-    words = dict.fromkeys(_words_and_runs(query))
-    return tuple(word for word in words if not _is_function_word(word)) or tuple(words)
+    return tuple(without_function_words(tuple(dict.fromkeys(_words_of(query))), identify(query).language))
 
 
-def _words_and_runs(query: str) -> Iterator[str]:
-    """Yield the words of a query, and its runs without spaces, one script each."""
+def _words_of(query: str) -> Iterator[str]:
     for start, end in word_spans(query):
         word = query[start:end]
-        yield from _SPACELESS_PIECE.findall(word) if is_spaceless(word[0]) else (_fold(word),)
+        yield from cut_run(word) if is_spaceless(word[0]) else (_fold(word),)
 
 
 def highlights(text: str, words: Iterable[str], language: str = "") -> list[Range]:
@@ -51,8 +43,8 @@ def highlights(text: str, words: Iterable[str], language: str = "") -> list[Rang
     Words are compared by the stems of the word index, so inflected words are marked, too, as they are found.
     `language` is the language of the text.
     """
-    runs = [word for word in words if is_spaceless(word[0])]
-    wanted = {_fold(word) for word in words} - set(runs)
+    runs = {word for word in words if is_spaceless(word[0])}
+    wanted = {_fold(word) for word in words} - runs
     wanted_stems = {stem for each in stems(sorted(wanted), language) for stem in each}
     spans = list(_find_candidates(text, wanted | wanted_stems, language)) if wanted else []
     folded = [_POSSESSIVE.sub("", _fold(text[start:end])) for start, end in spans]
@@ -61,7 +53,7 @@ def highlights(text: str, words: Iterable[str], language: str = "") -> list[Rang
         for span, word, own in zip(spans, folded, stems(folded, language), strict=True)
         if word in wanted or not wanted_stems.isdisjoint(own)
     ]
-    parts = {part for run in runs for part in _find_parts(text, run)}
+    parts = {part for run in runs if (part := _beginning_in(text, run) if is_hangul(run[0]) else run)}
     return _merge_ranges([*found, *(place for part in parts for place in _find_all(text, part))])
 
 
@@ -104,35 +96,10 @@ def _join_neighbours(text: str, ranges: Iterable[Range]) -> list[Range]:
     return joined
 
 
-def _is_function_word(word: str) -> bool:
-    return word in FUNCTION_WORDS or (_is_hiragana(word) and len(word) <= _MAX_ENDING)
-
-
-def _is_hiragana(run: str) -> bool:
-    return "\u3041" <= run[0] <= "\u309f"
-
-
-def _is_hangul(run: str) -> bool:
-    return "\uac00" <= run[0] <= "\ud7ff"
-
-
-def _find_parts(text: str, run: str) -> Iterator[str]:
-    """Yield the longest parts of a run that the text has, from the left. A part shorter than a word is chance.
-
-    Only the beginning of a Korean word counts: its end is an inflection.
-    """
-    least = min(_min_part(run[0]), len(run))
-    last = 0 if _is_hangul(run) else len(run) - least
-    start = 0
-    while start <= last:
-        end = start + least
-        if run[start:end] not in text:
-            start += 1
-            continue
-        while end < len(run) and run[start : end + 1] in text:
-            end += 1
-        yield run[start:end]
-        start = end
+def _beginning_in(text: str, word: str) -> str:
+    """Return the longest beginning of a Korean word that the text has: its end is an inflection. Empty if none."""
+    least = min(_MIN_PART, len(word))
+    return next((word[:end] for end in range(len(word), least - 1, -1) if word[:end] in text), "")
 
 
 def _find_all(text: str, part: str) -> Iterator[Range]:
@@ -142,16 +109,10 @@ def _find_all(text: str, part: str) -> Iterator[Range]:
         start = text.find(part, start + len(part))
 
 
-def _min_part(letter: str) -> int:
-    if "\u3041" <= letter <= "\u30ff" or "\u31f0" <= letter <= "\u31ff":
-        return _MIN_PART_OF_KANA
-    return _MIN_PART_OF_LETTERS if letter < "\u1100" or "\u1780" <= letter <= "\u17ff" else _MIN_PART
-
-
 def _merge_ranges(ranges: list[Range]) -> list[Range]:
     merged: list[Range] = []
     for start, end in sorted(ranges):
-        if merged and start < merged[-1][1]:
+        if merged and start <= merged[-1][1]:  # words of a script without spaces stand side by side
             merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
             merged.append((start, end))
@@ -159,9 +120,9 @@ def _merge_ranges(ranges: list[Range]) -> list[Range]:
 
 
 def _fold(word: str) -> str:
-    """Return the word without case and accents, so that `cafe` finds `Café`."""
-    lower = word.casefold()
-    if lower.isascii():
-        return lower
-    bare = _ACCENT.sub("", unicodedata.normalize("NFKD", lower))
-    return unicodedata.normalize("NFC", bare) or lower
+    """Return the folded word without accents, so that `cafe` finds `Café`."""
+    folded = fold(word)
+    if folded.isascii():
+        return folded
+    bare = _ACCENT.sub("", unicodedata.normalize("NFKD", folded))
+    return unicodedata.normalize("NFC", bare) or folded

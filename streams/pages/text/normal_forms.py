@@ -44,6 +44,40 @@ def remove_invisible(text: str) -> str:
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
+def fold(text: str) -> str:
+    """Return the text in the form for comparisons: NFKC case folding (Unicode, D146), and what `_sign_of` folds.
+
+    Case folding may break the normal form, so the text is normalized again. `cafe` and `café` stay two words.
+    """
+    folded = nfkc(nfkc(text).casefold())
+    if folded.isascii() or _MAY_BE_SIGN.search(folded) is None:
+        return folded
+    return nfkc(_MAY_BE_SIGN.sub(_fold_sign, folded))  # marks on both sides of a sign may belong together
+
+
+_OPTIONAL = "[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u08ca-\u08ff]"
+"""Ranges with all signs that writers of Hebrew and Arabic leave out: points, accents, vowel signs, and the line that
+makes a word longer (tatweel). Few texts have them, and the same word has them in one text and not in another."""
+_MAY_BE_SIGN = re.compile(rf"(?![0-9])\d|{_OPTIONAL}|[\u0622\u0623\u0625]")
+_ALEFS = frozenset("\u0622\u0623\u0625")
+"""Alef with a hamza or a madda, which is written without it as often."""
+
+
+def _fold_sign(found: re.Match[str]) -> str:
+    return _sign_of(found[0])
+
+
+@cache
+def _sign_of(char: str) -> str:
+    """Return a digit of any script as an ASCII digit, a bare alef, and nothing for a sign that may be left out."""
+    if char in _ALEFS:
+        return "\u0627"
+    digit = unicodedata.decimal(char, None)
+    if digit is not None:
+        return str(digit)
+    return "" if char == "\u0640" or unicodedata.category(char) == "Mn" else char
+
+
 @cache
 def _long_runs() -> re.Pattern[str]:
     """Return the pattern of runs with more than MAX_MARKS combining marks."""

@@ -3,20 +3,21 @@
 Word boundaries follow UAX 29 (Unicode text segmentation) for scripts with spaces between words. Letters, digits and
 marks stay together. An apostrophe joins letters, a point or comma joins digits, and an underscore joins any of them.
 Scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, become overlapping character bigrams, as in
-Lucene's CJKBigramFilter. This needs no dictionary and no language, and a query finds the words of a document (decision
-0006).
+Lucene's CJKBigramFilter: `words` needs no dictionary and no language, so fingerprints that are stored for years stay
+true. The word index takes the words of a dictionary for all but Han and Hangul (`index_words`, decision 0006).
 
-Words are in NFKC and case-folded. Nothing is stemmed, and no accent is removed. `c++`, `c#` and similar names stay
+Words are folded (`normal_forms`). Nothing is stemmed, and no accent is removed. `c++`, `c#` and similar names stay
 whole. Any text takes linear time.
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
-from streams.pages.text.normal_forms import nfkc, ranges_of
+from streams.pages.text.dictionary_words import cut_words
+from streams.pages.text.normal_forms import fold, ranges_of
 
 # Underscores begin a word only from the start of their run, and repeats are possessive: matching takes linear time.
 _ASCII_WORD = re.compile(
@@ -29,15 +30,18 @@ _MAY_BE_MARKED = re.compile(
 )
 """The ranges of all combining marks, and of other characters. A quick check that spares most texts the slower
 pattern."""
+_HAN = "\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _SPACELESS = (
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Myanmar
-    "\u1780-\u17ff"  # Khmer
-    "\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
+    "\u0e00-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff"  # Thai, Lao, without their digits
+    "\u1000-\u103f\u104a-\u108f\u109a-\u109f\ua9e0-\ua9ef\ua9fa-\ua9ff\uaa60-\uaa7f"  # Myanmar
+    "\u1780-\u17df\u17ea-\u17ff"  # Khmer
+    f"{_HAN}"
     "\u3041-\u309f\u30a0-\u30ff\u31f0-\u31ff"  # kana
-    "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"  # Hangul
 )
-_SPACELESS_RUN = re.compile(f"([{_SPACELESS}]+)")
+_HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
+_SPACELESS_RUN = re.compile(f"([{_SPACELESS}{_HANGUL}]+)")
+_HAN_RUN = re.compile(f"[{_HAN}]+")
+_HANGUL_LETTER = re.compile(f"[{_HANGUL}]")
 
 # Invisible inside words (UAX 29, WB4): soft hyphen, joiners, direction marks. Typographic apostrophes become plain.
 _TRANSLATED = dict.fromkeys("\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff", "") | dict.fromkeys("\u2019\u02bc\uff07", "'")
@@ -92,6 +96,16 @@ def words(text: str, language: str = "") -> list[str]:
     and `l'homme` is `homme` in French, Italian, Catalan and Occitan. Without a language both rules apply. An index must
     use no language, for documents and queries alike.
     """
+    return _words(text, language, _bigrams)
+
+
+def index_words(text: str) -> list[str]:
+    """Return the words of a text for the word index: as `words`, but kana, Thai, Lao, Khmer and Burmese become words
+    of a dictionary. Bigrams of Han find more than its words (docs/decisions/0006)."""
+    return _words(text, "", _dictionary_words)
+
+
+def _words(text: str, language: str, cut: Callable[[str], list[str]]) -> list[str]:
     if text.isascii():
         found = _ASCII_WORD.findall(text.lower())
         return _remove_clitics(found, language) if "'" in text else found
@@ -101,7 +115,7 @@ def words(text: str, language: str = "") -> list[str]:
         found = _remove_clitics(found, language)
     if _SPACELESS_RUN.search(folded) is None:
         return found
-    parts = [part for word in found for part in _split_spaceless(word)]
+    parts = [part for word in found for part in _split_spaceless(word, cut)]
     return _remove_clitics(parts, language) if "'" in folded else parts  # a part of a word may end with one
 
 
@@ -132,12 +146,8 @@ def is_spaceless(char: str) -> bool:
 
 
 def _fold(text: str) -> str:
-    """Return the text in NFKC case folding (Unicode, D146), without invisible characters.
-
-    Case folding may break the normal form, so the text is normalized again. The normal form may bring an apostrophe
-    (\u0149), so apostrophes are replaced again.
-    """
-    return _translate(nfkc(nfkc(_translate(text)).casefold()))
+    """Return the folded text without invisible characters. Folding may bring an apostrophe (\u0149)."""
+    return _translate(fold(_translate(text)))
 
 
 def _translate(text: str) -> str:
@@ -173,20 +183,44 @@ def _remove_clitic(word: str, language: str) -> str:
     return word
 
 
-def _split_spaceless(word: str) -> list[str]:
-    """Split `iphone手机壳` into `iphone`, `手机`, `机壳`. Marks stay with their letter."""
+def _split_spaceless(word: str, cut: Callable[[str], list[str]]) -> list[str]:
+    """Split `iphone手机壳` into `iphone` and the parts of the run without spaces."""
     if _SPACELESS_RUN.search(word) is None:
         return [word]
     parts: list[str] = []
     for run in _SPACELESS_RUN.split(word):
         if not run or _SPACELESS_RUN.match(run) is None:
             parts += _word_of(run).findall(run)  # a part by itself may be no word, or begin with an apostrophe
-            continue
-        letters = _clusters(run) if _MAY_BE_MARKED.search(run) else run
-        if not letters[0][0].isalnum():  # a mark on a letter of another script
-            letters = letters[1:]
-        parts += [one + other for one, other in pairwise(letters)] if len(letters) > 1 else letters
+        else:
+            parts += cut(run)
     return parts
+
+
+def _bigrams(run: str) -> list[str]:
+    """Split `手机壳` into `手机`, `机壳`. Marks stay with their letter."""
+    letters = _clusters(run) if _MAY_BE_MARKED.search(run) else list(run)
+    if not letters[0][0].isalnum():  # a mark on a letter of another script
+        letters = letters[1:]
+    return [one + other for one, other in pairwise(letters)] if len(letters) > 1 else letters
+
+
+def _dictionary_words(run: str) -> list[str]:
+    """Split a run as `cut_run` does, and its Hangul into bigrams: words of Korean have endings."""
+    return [word for part in cut_run(run) for word in (_bigrams(part) if is_hangul(part[0]) else [part])]
+
+
+def cut_run(run: str) -> list[str]:
+    """Split a run without spaces: Han into bigrams, all others into words of a dictionary. Hangul stays whole."""
+    if _HAN_RUN.fullmatch(run):
+        return _bigrams(run)
+    groups = groupby(cut_words(run), lambda word: _HAN_RUN.fullmatch(word) is not None)
+    cut = [word for is_han, words in groups for word in (_bigrams("".join(words)) if is_han else words)]
+    return [word for word in cut if any(map(str.isalnum, word))]
+
+
+def is_hangul(char: str) -> bool:
+    """Return whether the character is Hangul."""
+    return _HANGUL_LETTER.match(char) is not None
 
 
 def _clusters(run: str) -> list[str]:

@@ -10,7 +10,7 @@ with the title the other signals decide. The name of a site is its domain, which
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import chain
@@ -18,11 +18,12 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from streams.crawl.domains import registrable_domain
+from streams.language.function_words import without_function_words
+from streams.pages.text.language import identify, primary
 from streams.pages.text.tokens import words
 from streams.search.ranking.context import RankingContext, add_gains
 from streams.search.ranking.priors import authority
 from streams.stores.protocols import HostRank, PageHits
-from streams.vectors.bm25 import FUNCTION_WORDS
 from streams.vectors.stemming import stems
 
 PAGES = 100
@@ -92,8 +93,10 @@ def _gains_by_name(
 ) -> dict[UUID, dict[str, float]]:
     title, site = context.options.title_weight, context.options.site_weight
     gains: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
-    wanted, common = _forms(asked), cache(partial(find_common_words, pages))
-    for is_named in (partial(_is_title, common=common), _is_file) if title else ():
+    language = primary(context.language) or identify(context.text).language
+    wanted, common = _forms(asked, language), cache(partial(find_common_words, pages, language))
+    checks = (partial(_is_title, common=common, language=language), partial(_is_file, language=language))
+    for is_named in checks if title else ():
         for page in pages:
             context.check_time()
             if is_named(wanted, page):
@@ -105,35 +108,37 @@ def _gains_by_name(
     return gains
 
 
-def _is_title(wanted: frozenset[str], page: PageHits, common: Callable[[], Mapping[str, frozenset[str]]]) -> bool:
+def _is_title(
+    wanted: frozenset[str], page: PageHits, common: Callable[[], Mapping[str, frozenset[str]]], language: str
+) -> bool:
     """Return whether query and title have the same stems, as far as they do not name the page's site.
 
     `common` returns the words that the titles of each host have.
     """
     payload = page.hits[0].payload
-    titles = _titles(payload.title[:MAX_TITLE_CHARS])
+    titles = _titles(payload.title[:MAX_TITLE_CHARS], language)
     if wanted in titles:
         return True
-    named = _site_forms(payload.host)
+    named = _site_forms(payload.host, language)
     if not any(wanted - named <= title for title in titles):
         return False
     site = named | common().get(payload.host, frozenset())
     return bool(wanted - site) and any(wanted - site == title - site for title in titles)
 
 
-def _is_file(wanted: frozenset[str], page: PageHits) -> bool:
+def _is_file(wanted: frozenset[str], page: PageHits, language: str) -> bool:
     """Return whether the query names the page's site and its file: `sqlite faq` for sqlite.org/faq.html."""
     payload = page.hits[0].payload
-    named = _site_forms(payload.host)
+    named = _site_forms(payload.host, language)
     name = wanted - named
-    return bool(wanted & named) and bool(name) and name == _file_forms(payload.url)
+    return bool(wanted & named) and bool(name) and name == _file_forms(payload.url, language)
 
 
-def find_common_words(pages: Sequence[PageHits]) -> dict[str, frozenset[str]]:
+def find_common_words(pages: Sequence[PageHits], language: str) -> dict[str, frozenset[str]]:
     """Return the words that most titles of a host have, by host; only for hosts with several pages."""
     titles: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for page in pages:
-        titles[page.hits[0].payload.host] += _titles(page.hits[0].payload.title[:MAX_TITLE_CHARS])[:1]
+        titles[page.hits[0].payload.host] += _titles(page.hits[0].payload.title[:MAX_TITLE_CHARS], language)[:1]
     return {
         host: frozenset(word for word, count in Counter(chain(*found)).items() if count >= COMMON_SHARE * len(found))
         for host, found in titles.items()
@@ -142,10 +147,11 @@ def find_common_words(pages: Sequence[PageHits]) -> dict[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=8_192)
-def _titles(title: str) -> tuple[frozenset[str], ...]:
+def _titles(title: str, language: str) -> tuple[frozenset[str], ...]:
     """Return the words of a title, and of the title without the number of its chapter."""
     plain = _SECTION.sub("", title)
-    return tuple(forms for text in dict.fromkeys((plain, without_number(plain))) if (forms := _forms(words(text))))
+    texts = dict.fromkeys((plain, without_number(plain)))
+    return tuple(forms for text in texts if (forms := _forms(words(text), language)))
 
 
 def without_number(title: str) -> str:
@@ -154,11 +160,9 @@ def without_number(title: str) -> str:
     return title[number.end() :] if number and number.end() < len(title) else title
 
 
-def _forms(found: Iterable[str]) -> frozenset[str]:
-    """Return the stems of the words, without function words where there are others."""
-    listed = list(found)
-    content = [word for word in listed if word not in FUNCTION_WORDS] or listed
-    return frozenset(forms[0] for forms in stems(content))
+def _forms(found: Sequence[str], language: str) -> frozenset[str]:
+    """Return the stems of the words in the query's language, without its function words where there are others."""
+    return frozenset(forms[-1] for forms in stems(without_function_words(found, language), language))
 
 
 def _first_pages_of_named_sites(
@@ -216,7 +220,7 @@ def _host_names(plain: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8_192)
-def _file_forms(url: str) -> frozenset[str]:
+def _file_forms(url: str, language: str) -> frozenset[str]:
     """Return the stems of the name of a page's file without extension, or of an index page's folder."""
     try:
         *folders, name = urlsplit(url).path.split("/")
@@ -224,13 +228,13 @@ def _file_forms(url: str) -> frozenset[str]:
         return frozenset()
     if not name or _INDEX.fullmatch(name):
         name = folders[-1] if folders else ""
-    return _forms(words(name[:MAX_TITLE_CHARS].partition(".")[0].replace("_", " ").replace("-", " ")))
+    return _forms(words(name[:MAX_TITLE_CHARS].partition(".")[0].replace("_", " ").replace("-", " ")), language)
 
 
 @lru_cache(maxsize=8_192)
-def _site_forms(host: str) -> frozenset[str]:
+def _site_forms(host: str, language: str) -> frozenset[str]:
     """Return the stems of the name of a host's domain."""
-    return _forms(words(registrable_domain(_plain(host)).partition(".")[0]))
+    return _forms(words(registrable_domain(_plain(host)).partition(".")[0]), language)
 
 
 def _plain(host: str) -> str:

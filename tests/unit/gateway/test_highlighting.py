@@ -20,11 +20,27 @@ HIGHLIGHTS = [
     ("what is the journal", "the journal is what it is", ["journal"]),  # function words are everywhere
     ("to be or not to be", "to be", ["to", "be"]),  # unless there are no others
     ("(.*", "anything (.*", []),
-    ("检索 引擎", "全文检索引擎是什么", ["检索", "引擎"]),  # words inside a run without spaces
+    (
+        "检索 引擎",
+        "全文检索引擎是什么",
+        ["检索引擎"],
+    ),  # words inside a run without spaces: side by side, they are one mark
+    ("检索 引擎", "引擎用于检索", ["引擎", "检索"]),
     ("引擎", "iphone引擎", ["引擎"]),
     ("iphone", "iphone引擎", ["iphone"]),
     ("如何安装数据库", "关系数据库管理系统", ["数据库"]),  # a part of the run
     ("数", "数据", ["数"]),
+    ("什么是数据库", "这是什么？数据库", ["数据库"]),  # function words of the query's language
+    ("wie hoch ist der Turm", "der Turm ist hoch", ["Turm", "hoch"]),
+    ("most Łazienkowski", "most w Warszawie", ["most"]),  # a bridge: no language's function words but the query's
+    # signs that are written or left out, and digits of any script
+    ("كتاب", "كِتَابٌ جديد", ["كِتَابٌ"]),
+    ("الإسلام", "الاسلام", ["الاسلام"]),
+    ("سلام", "ســـلام", ["ســـلام"]),
+    ("שלום", "שָׁלוֹם לכולם", ["שָׁלוֹם"]),
+    ("2024", "سنة ٢٠٢٤", ["٢٠٢٤"]),
+    ("2567", "ปี ๒๕๖๗", ["๒๕๖๗"]),
+    ("１２３ＡＢＣ", "123abc", ["123abc"]),
     ("데이터베이스", "데이터베이스를 설치한다", ["데이터베이스"]),  # Korean words have endings
     ("데이터베이스를", "데이터베이스는 빠르다", ["데이터베이스"]),
     ("서울에서", "부산에서 서울까지", ["서울"]),  # an ending by itself is no word

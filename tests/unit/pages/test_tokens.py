@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.pages.text.tokens import words
+from streams.pages.text.tokens import index_words, words
 from tests.cpu_guard import cpu_guard
 
 CASES = [
@@ -38,6 +38,13 @@ CASES = [
     ("한국어 문장", "ko", ["한국", "국어", "문장"], "Hangul bigrams within spaces"),
     ("ผม", "th", ["ผม"], "Thai"),
     ("สวัสดี", "th", ["สวั", "วัส", "สดี"], "a Thai vowel stays with its consonant"),
+    ("كِتَابٌ كتاب كـــتاب", "ar", ["كتاب", "كتاب", "كتاب"], "vowel signs and tatweel may be left out"),
+    ("الإسلام الاسلام آب", "ar", ["الاسلام", "الاسلام", "اب"], "alef with and without its hamza"),
+    ("שָׁלוֹם שלום", "he", ["שלום", "שלום"], "Hebrew points may be left out"),
+    ("٢٠٢٤ ۲۰۲۴ ๒๕๖๗ २०२४ ２０２４", "", ["2024", "2024", "2567", "2024", "2024"], "digits of any script"),
+    ("في ٣٫٥ و ٣.٥", "ar", ["في", "3", "5", "و", "3.5"], "numbers of any script"),
+    ("ปี๒๕๖๗นี้", "th", ["ปี", "2567", "นี้"], "digits part a run without spaces"),
+    ("\u2067abc\u2069 \u202bdef", "", ["abc", "def"], "marks of writing direction"),
     ("", "", [], "nothing"),
     ("… — !", "", [], "no words"),
 ]
@@ -46,6 +53,28 @@ CASES = [
 @pytest.mark.parametrize(("text", "language", "expected", "why"), CASES, ids=[case[3] for case in CASES])
 def test_words(text: str, language: str, expected: list[str], why: str) -> None:
     assert words(text, language) == expected, why
+
+
+INDEX_CASES = [
+    # (text, words)
+    ("手机壳很好", ["手机", "机壳", "壳很", "很好"]),  # bigrams of Han find more than its words
+    ("情報検索を行う", ["情報", "報検", "検索", "を", "行う"]),
+    ("ディレクトリの内容をリスト表示する", ["ディレクトリ", "の", "内容", "を", "リスト", "表示", "する"]),
+    ("ระบบฐานข้อมูล", ["ระบบ", "ฐาน", "ข้อมูล"]),
+    ("한국어 문장", ["한국", "국어", "문장"]),  # Hangul has spaces, and endings
+    ("iPhone手机 and 2024年", ["iphone", "手机", "and", "2024", "年"]),
+    ("plain English, c++", ["plain", "english", "c++"]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), INDEX_CASES)
+def test_words_of_the_index(text: str, expected: list[str]) -> None:
+    assert index_words(text) == expected
+
+
+@given(st.text(alphabet="目录するカタฐานขอม 한국 a1", max_size=60), st.text(alphabet="するカタฐาน a1", max_size=20))
+def test_a_text_and_its_parts_between_spaces_have_the_same_words(text: str, other: str) -> None:
+    assert index_words(f"{text} {other}") == [*index_words(text), *index_words(other)]
 
 
 def test_every_combining_mark_stays_inside_its_word() -> None:
@@ -97,3 +126,17 @@ def test_words_of_a_hostile_text_take_linear_time(text: str) -> None:
     with cpu_guard(30):
         found = words(text)
     assert all(found), "a word has characters"
+
+
+SPACELESS_TEXTS = {
+    "Han": "数据库" * 100_000,
+    "kana": "カ" * 300_000,
+    "Thai": "ก" * 300_000,
+    "mixed": "数กア한" * 75_000,
+}
+
+
+@pytest.mark.parametrize("text", SPACELESS_TEXTS.values(), ids=SPACELESS_TEXTS)
+def test_a_run_without_end_is_cut_in_linear_time(text: str) -> None:
+    with cpu_guard(30):
+        assert index_words(text)
