@@ -1,7 +1,7 @@
 """Words of runs without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) by the dictionaries of ICU. Pure.
 
 ICU finds the most likely words of Chinese and Japanese by Viterbi's algorithm over one dictionary with frequencies, and
-those of Thai, Lao, Khmer and Burmese by the longest sequences of known words. The package `icu4py` brings its own ICU
+words of Thai, Lao, Khmer and Burmese by the longest sequences of known words. The package `icu4py` brings its own ICU
 with its dictionaries, so that all machines cut alike. No language is given, so documents and queries are cut alike.
 Another version of ICU may cut otherwise: pages must then be indexed again. Measured in docs/decisions/0006.
 """

