@@ -36,13 +36,13 @@ from streams.knowledge.lookup.confidence import Features
 from streams.knowledge.lookup.finding import Finder, Lookup
 from streams.knowledge.names import name_key
 from streams.knowledge.wikipedia.wikitext import cut_sentences
+from streams.language.function_words import FUNCTION_WORDS
 from streams.models.opening import IN_PROCESS, open_models
 from streams.pages.text.tokens import words
 from streams.runtime.agent import Delivery
 from streams.seen.stores import SeenStores
 from streams.settings import Settings
 from streams.stores.opener import Stores, memory_stores
-from streams.vectors.bm25 import FUNCTION_WORDS
 
 NAMES = Features.__slots__
 STEPS, RATE, SHRINK = 6_000, 0.3, 1e-3
@@ -77,7 +77,7 @@ def read_pages(folder: Path, count: int) -> list[tuple[str, str]]:
 def queries_of(title: str, text: str, chance: random.Random) -> Iterator[tuple[str, str]]:
     """Yield queries for an entity, each with its kind."""
     name = title.split(" (")[0]
-    described = [word for word in words(text[:250]) if word not in FUNCTION_WORDS and word not in words(title)]
+    described = [word for word in words(text[:250]) if word not in FUNCTION_WORDS["en"] and word not in words(title)]
     yield "title", name.lower()
     yield "question", chance.choice(("what is {}", "who is {}?", "tell me about {}", "{} definition")).format(name)
     if described:

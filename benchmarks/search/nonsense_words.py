@@ -38,6 +38,7 @@ from benchmarks.search.open_sets import MAX_SHARE, MIN_PAGES, SEED
 from benchmarks.search.repeated_runs import add_kept, open_repeated_run, read_kept
 from streams.commands.console import AsJson, command, out, print_json
 from streams.errors import InvalidQuery
+from streams.language.function_words import FUNCTION_WORDS
 from streams.pages.document.model import Document
 from streams.pages.text.tokens import words
 from streams.search.deadline import Deadline
@@ -55,7 +56,7 @@ from streams.search.request import parse
 from streams.search.retrieval.nonsense import all_nonsense, make_nonsense, make_senseless
 from streams.search.searcher import Searcher
 from streams.stores.protocols import FOR_EVERYBODY, PageHits
-from streams.vectors.bm25 import FUNCTION_WORDS, statement_terms
+from streams.vectors.bm25 import statement_terms
 
 ROWS = 100
 """Number of queries of each kind whose words are a collection's."""
@@ -146,7 +147,7 @@ def vocabulary(documents: Iterable[Document]) -> list[str]:
 
 
 def _is_plain(word: str) -> bool:
-    return len(word) > 2 and word.isalpha() and word not in FUNCTION_WORDS
+    return len(word) > 2 and word.isalpha() and word not in FUNCTION_WORDS["en"]
 
 
 def rows_of_words(web: str, vocabularies: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
