@@ -1,16 +1,18 @@
-"""Measures the ranges of the local model's activations: `activations.npz`, beside the model.
+"""Measures the ranges of a local model's activations: `activations.npz`.
 
-    python -m triton_models.calibrate [WEB]
+    python -m triton_models.calibrate sbert [WEB...]
+    python -m triton_models.calibrate e5 [WEB...]
 
 WEB holds HOST/path pages (default: the bundled web). Their statements pass through the network in single precision, and
-the extremes of each column are noted. The file is written for `sbert` and `sbert_query`, with its checksum in their
-config.pbtxt. New ranges make other vectors: give `model_version` there a new value by hand.
+the extremes of each column are noted. For `sbert` and `sbert_query` the file is written beside the model, with its
+checksum in their config.pbtxt. For `e5` it is written into the folder triton_models/e5, from which the export takes it:
+its texts should be in many languages. New ranges make other vectors: give the model a new version by hand.
 """
 
+import argparse
 import hashlib
 import random
 import re
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,40 +31,59 @@ from streams.models.inference.encoder import Floats, SentenceEncoder
 from streams.models.inference.repository import Parameters, find_file, parameters_of, read_config
 
 LOCAL = Path(__file__).parent / "local"
-MODELS = ("sbert", "sbert_query")
 PAGES, TEXTS = 60, 600
+"""Number of pages of a web, and of texts of all webs."""
 CHECKSUM = re.compile(r'(activations_sha256" value \{ string_value: ")[0-9a-f]*')
-KEPT = re.compile(r"node_gelu(_[123])?|node_view_\d+")
-"""Inputs that keep their groups, since one range loses most there: what the first four layers compute between their two
-large products, where few numbers are far larger than all others, and the results of attention, which cost little."""
+KEPT = {
+    "sbert": re.compile(r"node_gelu(_[123])?|node_view_\d+"),
+    "e5": re.compile(r"l\d+\.attended"),
+}
+"""Inputs that keep their groups, since one range loses most there: the results of attention, which cost little, and in
+`sbert` what the first four layers compute between their two large products, where few numbers are far larger than all
+others."""
+TARGETS = {
+    "sbert": [LOCAL / name / "1" / "activations.npz" for name in ("sbert", "sbert_query")],
+    "e5": [Path(__file__).parent / "e5" / "activations.npz"],
+}
+"""The files by model."""
 
 
 def main() -> None:
-    parameters = parameters_of(read_config(LOCAL / MODELS[0]))
-    ranges = measure(parameters, LOCAL / MODELS[0] / "1", texts(Path(sys.argv[1]) if sys.argv[1:] else None))
-    for model in MODELS:
-        target = LOCAL / model / "1" / "activations.npz"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", choices=sorted(TARGETS))
+    parser.add_argument("webs", nargs="*", type=Path, metavar="WEB")
+    parser.add_argument("--repository", type=Path, default=LOCAL, help="folder of the model (default: local)")
+    arguments = parser.parse_args()
+    folder = arguments.repository / arguments.model
+    parameters = parameters_of(read_config(folder))
+    samples = texts(arguments.webs, parameters.get("query_prefix", ""), parameters.get("passage_prefix", ""))
+    ranges = measure(parameters, folder / "1", samples, KEPT[arguments.model])
+    for target in TARGETS[arguments.model]:
         write_ranges(target, ranges)
         checksum = hashlib.sha256(target.read_bytes()).hexdigest()
-        config = LOCAL / model / "config.pbtxt"
-        config.write_text(CHECKSUM.sub(rf"\g<1>{checksum}", config.read_text()))
+        config = target.parents[1] / "config.pbtxt"
+        if config.exists():
+            config.write_text(CHECKSUM.sub(rf"\g<1>{checksum}", config.read_text()))
         print(f"{target}: sha256 {checksum}")  # noqa: T201 - a script's result
 
 
-def texts(web: Path | None) -> list[str]:
-    """Statements, as they are embedded."""
+def texts(webs: Sequence[Path], query_prefix: str, passage_prefix: str) -> list[str]:
+    """Return statements as they are embedded, as many of each web, a few of them in the form of queries."""
     from benchmarks.models.embed import statements_of
     from streams.local.demo import unpack
     from streams.vectors.points import texts_of
 
+    chance, found = random.Random(2), list[str]()  # noqa: S311 - a sample
     with tempfile.TemporaryDirectory() as scratch:
-        pages = statements_of(web or unpack(Path(scratch) / "demo"), PAGES)
-    every = sorted({text for page in pages for text in texts_of(page)})
-    return random.Random(2).sample(every, min(TEXTS, len(every)))  # noqa: S311 - a sample
+        for web in webs or [unpack(Path(scratch) / "demo")]:
+            every = sorted({text for page in statements_of(web, PAGES) for text in texts_of(page)})
+            found += chance.sample(every, min(TEXTS // max(len(webs), 1), len(every)))
+    asked = [query_prefix + text.rsplit("\n", 1)[-1] for text in found[::8]] if query_prefix else []
+    return [*(passage_prefix + text for text in found), *asked]
 
 
-def measure(parameters: Parameters, folder: Path, samples: Sequence[str]) -> dict[str, Range]:
-    """The ranges of the inputs, without those that keep their groups."""
+def measure(parameters: Parameters, folder: Path, samples: Sequence[str], kept: re.Pattern[str]) -> dict[str, Range]:
+    """Return the ranges of the inputs, without those that keep their groups."""
     import openvino
 
     core = openvino.Core()
@@ -71,11 +92,12 @@ def measure(parameters: Parameters, folder: Path, samples: Sequence[str]) -> dic
     model.add_outputs([products[0].input_value(0) for products in inputs.values()])
     options = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0}
     request = core.compile_model(model, "CPU", options).create_infer_request()
+    names = [node.get_any_name() for node in request.model_inputs]
     lowest: dict[str, Floats] = {}
     highest: dict[str, Floats] = {}
 
     def run(feeds: Any) -> Floats:
-        request.infer(feeds)
+        request.infer({name: feeds[name] for name in names})
         read = feeds["attention_mask"].astype(bool)
         for number, name in enumerate(inputs, 1):
             rows = request.get_output_tensor(number).data[read]
@@ -88,7 +110,7 @@ def measure(parameters: Parameters, folder: Path, samples: Sequence[str]) -> dic
     encoder._model = run
     encoder.embed(samples)
     found = {}
-    for name in sorted(name for name in inputs if not KEPT.fullmatch(name)):
+    for name in sorted(name for name in inputs if not kept.fullmatch(name)):
         weights = np.concatenate([weights_of(product) for product in inputs[name]], axis=1)
         found[name] = fit_range(lowest[name], highest[name], weights)
     return found

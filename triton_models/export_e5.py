@@ -6,7 +6,7 @@
 REPOSITORY is the folder that holds `sbert`: triton_models/local or a copy of triton_models/production. The script adds
 the models `e5` and `e5_query`, in the form that `sbert` has there: files for the python backend and for models in
 process, or graphs for clients that tokenize. So a repository has both models, and `riffle reindex --model e5` fills the
-index of the new one beside the present one. Then set RIFFLE_TRITON__MODEL=e5 and RIFFLE_TRITON__QUERY_MODEL=e5_query.
+index of the new one beside the present one. Then set RIFFLE_TRITON__MODEL=e5.
 
 The same package gives the same files, byte by byte. triton_models/e5/README.md is the model's card. `--precision` is of
 graphs on GPUs: in half precision, attention is an operator of ONNX Runtime, which TensorRT does not know. Queries on
@@ -46,6 +46,8 @@ DESCRIPTION = {
     "passage_prefix": "passage: ",
 }
 VERSION = "1"
+RANGES = Path(__file__).parent / "e5" / "activations.npz"
+"""The ranges of the activations, by `calibrate.py`. They belong to the file in the package."""
 _RANGES = re.compile(r'^(  #.*\n)*  \{ key: "activations_\w+".*\n', re.MULTILINE)
 """The parameters of a model whose activations have ranges, with the comment before them."""
 
@@ -56,11 +58,13 @@ def main() -> None:
         content = find_file(SOURCE, "model", Path()).read_bytes()
     except UsageError as error:
         sys.exit(str(error))
-    add_models(read_packed(content), arguments.output, arguments.name, arguments.precision)
+    add_models(read_packed(content), arguments.output, arguments.name, arguments.precision, RANGES.read_bytes())
 
 
-def add_models(model: PackedModel, repository: Path, name: str, precision: Precision) -> None:
-    """Add the model for statements and the one for queries."""
+def add_models(
+    model: PackedModel, repository: Path, name: str, precision: Precision, ranges: bytes | None = None
+) -> None:
+    """Add the model for statements and the one for queries. `ranges` is a file of `activations`, for local models."""
     graphs = is_graph(read_config(repository / "sbert"))
     for template, target in (("sbert", name), ("sbert_query", f"{name}_query")):
         shutil.rmtree(repository / target, ignore_errors=True)
@@ -68,8 +72,9 @@ def add_models(model: PackedModel, repository: Path, name: str, precision: Preci
         folder.mkdir(parents=True)
         config = (repository / template / "config.pbtxt").read_text()
         own: Precision = "fp32" if template == "sbert_query" else precision
-        values = _add_graph(model, folder, own) if graphs else _add_local(model, repository / template, folder)
-        config = set_parameters(_RANGES.sub("", config), _description(model) | values)
+        values = _add_graph(model, folder, own) if graphs else _add_local(model, repository / template, folder, ranges)
+        has_ranges = "activations_sha256" in values
+        config = set_parameters(config if has_ranges else _RANGES.sub("", config), _description(model) | values)
         config = config.replace(f'name: "{template}"', f'name: "{target}"', 1)
         config = re.sub(
             r'(name: "(?:embedding|EMBEDDING)" data_type: TYPE_FP32 dims: \[ )\d+', rf"\g<1>{model.hidden}", config
@@ -90,14 +95,12 @@ def _add_graph(model: PackedModel, folder: Path, precision: Precision) -> dict[s
     return version | pack_tokenizer(tokenizer_json(model))
 
 
-def _add_local(model: PackedModel, template: Path, folder: Path) -> dict[str, str]:
+def _add_local(model: PackedModel, template: Path, folder: Path, ranges: bytes | None) -> dict[str, str]:
     """Write the files of a model in process and in the python backend. Return their parameters."""
     shutil.copyfile(template / VERSION / "model.py", folder / "model.py")
-    values = {"model_version": "int8-openvino-1", "fallback_version": "int8-1"}
-    for what, name, content in (
-        ("model", "model.onnx", network(model, "int8")),
-        ("tokenizer", "tokenizer.json", tokenizer_json(model)),
-    ):
+    values = {"model_version": f"int8-openvino-{2 if ranges else 1}", "fallback_version": "int8-1"}
+    files = [("model", "model.onnx", network(model, "int8")), ("tokenizer", "tokenizer.json", tokenizer_json(model))]
+    for what, name, content in [*files, ("activations", "activations.npz", ranges)] if ranges else files:
         (folder / name).write_bytes(content)
         values |= {f"{what}_sources": f"path:{name}", f"{what}_sha256": sha256(content)}
     return values

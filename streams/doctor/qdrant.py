@@ -8,7 +8,7 @@ import httpx2
 
 from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.doctor.searchable_pages import check_pages
+from streams.doctor.searchable_pages import OtherModel, check_pages
 from streams.doctor.servers import Endpoint, judge_version
 from streams.doctor.triton import embedding_model
 from streams.errors import StoreUnavailable
@@ -130,11 +130,8 @@ def judge_model(target: str | None, info: Mapping[str, Any] | None, model: Model
     """Check that searches read a collection with vectors of the model that embeds the queries."""
     wanted = collection_name(ALIAS, model)
     if target is not None and target != wanted:
-        yield failure(
-            "collection",
-            f"Searches read {target}, but queries are embedded by {model.name} {model.version}",
-            f"Fill {wanted} and activate it, or start Triton with the former model.",
-        )
+        other = OtherModel(target, model)
+        yield failure("collection", other.says, other.advice)
     vectors = ((info or {}).get("config", {}).get("params", {}).get("vectors") or {}).get("dense", {})
     size = vectors.get("size")
     if target == wanted and size is not None and size != model.dimensions:

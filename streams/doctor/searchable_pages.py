@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from streams.doctor.findings import Finding, ok, warning
 from streams.errors import RiffleError
 from streams.ledger.descriptions import describe_searchable
+from streams.models.opening import local_model, run_in_process
+from streams.models.protocols import ModelInfo
 from streams.plain_text import count_of
 from streams.settings import Settings
 from streams.stores.opener import open_stores
 from streams.stores.protocols import VectorIndex
 from streams.stores.statement_payload import MADE
+from streams.stores.vector_collection import ALIAS, collection_name
 from streams.topology import VERSIONS
 
 CHECK = "pages"
@@ -44,6 +47,23 @@ class Outdated:
             f"Have them made anew, while searches go on: riffle replay --from {self.stage}. If Kafka no longer holds "
             "the events of a page, crawl or import it again."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class OtherModel:
+    """The index that searches read has vectors of another model than the one that embeds queries."""
+
+    collection: str
+    model: ModelInfo
+
+    @property
+    def says(self) -> str:
+        return f"Searches read {self.collection}, but queries are embedded by {self.model.name} {self.model.version}"
+
+    @property
+    def advice(self) -> str:
+        """The command that makes vectors of this model."""
+        return "Fill the collection of this model, while searches go on: riffle reindex. Or set the former model again."
 
 
 def check_pages(settings: Settings) -> Iterator[Finding]:
@@ -80,12 +100,17 @@ async def find_outdated(index: VectorIndex, collection: str) -> Outdated | None:
     return Outdated(next(iter(VERSIONS)), 0) if is_older else None
 
 
-async def advice_to_replay(settings: Settings, seconds: float) -> Outdated | None:
-    """Return which stage to replay. None if nothing is outdated, or the index gives no answer in time."""
+async def advice_for_index(settings: Settings, seconds: float) -> Outdated | OtherModel | None:
+    """Return why to reindex, or which stage to replay. None if neither, or the index gives no answer in time."""
     try:
         async with asyncio.timeout(seconds), open_stores(settings, ["vectors"]) as stores:
             collection = await stores.vectors.active()
-            return await find_outdated(stores.vectors, collection) if collection else None
+            if collection is None:
+                return None
+            model = local_model(settings) if run_in_process(settings) else None
+            if model and collection != collection_name(ALIAS, model):
+                return OtherModel(collection, model)
+            return await find_outdated(stores.vectors, collection)
     except (RiffleError, TimeoutError):  # other checks say what is wrong with the index
         return None
 

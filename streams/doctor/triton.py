@@ -8,7 +8,7 @@ from streams.doctor.findings import Finding, failure, ok
 from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.errors import RiffleError, StoreUnavailable
 from streams.models.inference.repository import CHAIN_MODEL
-from streams.models.opening import open_models, run_in_process
+from streams.models.opening import local_model, open_models, run_in_process
 from streams.models.protocols import ModelInfo
 from streams.models.triton_connection import server_state
 from streams.settings import Settings, TritonSettings
@@ -65,12 +65,11 @@ def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]])
 
 
 def embedding_model(settings: Settings) -> ModelInfo | None:
-    """Return the model that embeds statements and queries, or None if no server answers."""
-    url = settings.triton.url
-    if run_in_process(settings) or refused(url):  # loading a model only to ask for its name would take seconds
-        return None
+    """Return the model that embeds statements and queries. None if no server answers, or its files are wrong."""
     try:
-        return asyncio.run(_embedding_model(settings))
+        if run_in_process(settings):
+            return local_model(settings)
+        return None if refused(settings.triton.url) else asyncio.run(_embedding_model(settings))
     except RiffleError:
         return None
 

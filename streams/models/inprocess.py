@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from streams.errors import DeadlineExceeded
+from streams.errors import DeadlineExceeded, UsageError
 from streams.models.batches import BATCH_SIZE, embed_in_batches
 from streams.models.inference.chain_encoder import Links, chain_model
 from streams.models.inference.chain_windows import parts
@@ -170,11 +170,27 @@ def need_threshold(settings: Settings) -> float:
     return float(parameters_of(read_config(settings.models_path / LOCAL_REPOSITORY / CHAIN_MODEL))["need_threshold"])
 
 
+def embedding_model(settings: Settings) -> ModelInfo:
+    """Return the description of the embedding model, by its configuration only. Raises UsageError, StoreUnavailable."""
+    folder, parameters = _embedding_parameters(settings)
+    return model_info(parameters, str(folder))
+
+
+def _embedding_parameters(settings: Settings) -> tuple[Path, dict[str, str]]:
+    """Return the folder of the embedding model, and its parameters with a runtime that is installed."""
+    folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
+    if not folder.is_dir():
+        others = ", ".join(sorted(path.parent.name for path in folder.parent.glob("*/config.pbtxt")))
+        raise UsageError(
+            f"{folder.parent} has no model {settings.triton.model!r} (RIFFLE_TRITON__MODEL), only {others}. "
+            "`make multilingual` adds the model e5"
+        )
+    return folder, resolve_runtime(parameters_of(read_config(folder)))
+
+
 def open_in_process(settings: Settings) -> Models:
     """Return the models of the local repository. Raises UsageError, which names the missing or wrong file."""
-    folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
-    config: dict[str, Any] = read_config(folder)
-    parameters = resolve_runtime(parameters_of(config))
+    folder, parameters = _embedding_parameters(settings)
     check_files(parameters, folder / VERSION)
     embedder = InProcessEmbedder(
         lambda callers: SentenceEncoder(parameters, folder / VERSION, callers),

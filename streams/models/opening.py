@@ -1,6 +1,6 @@
 """The choice of the models' place: behind Triton, or in this process where `triton.url` is `inprocess:`."""
 
-from streams.models.protocols import Models
+from streams.models.protocols import ModelInfo, Models
 from streams.settings import Settings
 
 IN_PROCESS = "inprocess:"
@@ -21,3 +21,10 @@ async def open_models(settings: Settings) -> Models:
     from streams.models.triton import open_triton
 
     return await open_triton(settings)
+
+
+def local_model(settings: Settings) -> ModelInfo:
+    """Return the description of the embedding model inside a process. Raises UsageError, StoreUnavailable."""
+    from streams.models.inprocess import embedding_model  # as above
+
+    return embedding_model(settings)

@@ -133,10 +133,14 @@ class QdrantSettings(SettingsGroup):
         return current_secret(self.api_key_file)
 
 
+DEFAULT_MODEL = "sbert"
+"""The embedding model that Riffle brings."""
+
+
 class TritonSettings(SettingsGroup):
     url: str = "127.0.0.1:8001"
     """gRPC address. `inprocess:` runs the same model files inside the process, as the local stack does by default."""
-    model: str = "sbert"
+    model: str = DEFAULT_MODEL
     """Name of the embedding model in the model repository."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the server's certificate. With this file, connections are encrypted."""
@@ -144,9 +148,9 @@ class TritonSettings(SettingsGroup):
     """PEM file with the client's certificate, if the server requires one."""
     key_file: Path | None = None
     """PEM file with the key of the client's certificate."""
-    query_model: str = "sbert_query"
-    """Name of the model for queries: the same network in an instance of its own. Empty, or missing in the
-    repository: the embedding model embeds queries."""
+    query_model: str = Field(default_factory=lambda others: f"{others.get('model', DEFAULT_MODEL)}_query")
+    """Name of the model for queries: the same network in an instance of its own, by default `<model>_query`. Empty, or
+    missing in the repository: the embedding model embeds queries."""
     query_url: str = ""
     """gRPC address of the server with the model for queries. Production: a small deployment on CPUs. Empty: the
     server of the embedding model."""

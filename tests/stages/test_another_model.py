@@ -26,6 +26,14 @@ async def models(tmp_path: Path) -> AsyncIterator[Models]:
     await opened.close()
 
 
+@pytest.mark.parametrize(
+    ("own", "query_model"),
+    [({}, "sbert_query"), ({"model": "e5"}, "e5_query"), ({"model": "e5", "query_model": ""}, "")],
+)
+def test_one_setting_names_the_model_and_the_one_for_queries(own: dict[str, str], query_model: str) -> None:
+    assert TritonSettings(**own).query_model == query_model  # type: ignore[arg-type]  # pydantic reads the dictionary
+
+
 async def searchable(models: Models) -> Stores:
     """Stores with an index of this model, in which nothing is found by its words."""
     made = memory_stores()

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from streams.commands.console import command, load_settings, local_home, out
-from streams.doctor.searchable_pages import advice_to_replay
+from streams.doctor.searchable_pages import advice_for_index
 from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
 from streams.local.home import StackState, make_home, read_state, running_state
@@ -69,7 +69,7 @@ def up(
     load_settings(home=home)  # what is wrong in them is said here, and not in the log of the supervisor
     report = start_detached(home, servers_only)
     _greet(report.settings)
-    _advise_to_replay(home)
+    _advise(home)
     return 0
 
 
@@ -102,15 +102,15 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tl
         )
     out.print(f"The stack runs already (process {state.pid}, since {state.started}).")
     _greet(state.settings)
-    _advise_to_replay(local_home())
+    _advise(local_home())
     return 0
 
 
-def _advise_to_replay(home: Path) -> None:
-    """Say which stage to replay, if searchable pages were made by an earlier version of it."""
-    outdated = asyncio.run(advice_to_replay(load_settings(home=home), LOOK_SECONDS))
-    if outdated:
-        out.advise(f"\n{outdated.says}. {outdated.advice}", soft_wrap=True)
+def _advise(home: Path) -> None:
+    """Say what to do if searchable pages were made by an earlier version of a stage, or with another model."""
+    found = asyncio.run(advice_for_index(load_settings(home=home), LOOK_SECONDS))
+    if found:
+        out.advise(f"\n{found.says}. {found.advice}", soft_wrap=True)
 
 
 def _greet(settings: dict[str, dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""`riffle up` of a stack: which stage to replay, and what a stack that runs already has."""
+"""`riffle up` of a stack: what to do with its index, and what a stack that runs already has."""
 
 from functools import partial
 from pathlib import Path
@@ -7,9 +7,10 @@ import psutil
 import pytest
 
 from streams.commands.stack import up
-from streams.doctor.searchable_pages import Outdated, advice_to_replay
+from streams.doctor.searchable_pages import OtherModel, Outdated, advice_for_index
 from streams.errors import UsageError
 from streams.local.home import StackState, read_state, write_state
+from streams.models.opening import local_model
 from streams.settings import Settings
 
 
@@ -34,8 +35,8 @@ def test_up_names_the_replay(
     async def found(_settings: Settings, _seconds: float) -> Outdated | None:
         return outdated
 
-    monkeypatch.setattr(up, "advice_to_replay", found)
-    up._advise_to_replay(tmp_path)
+    monkeypatch.setattr(up, "advice_for_index", found)
+    up._advise(tmp_path)
     printed = capsys.readouterr().out
     assert shown in printed
     assert (f"replay --from {outdated.stage}." in printed) if outdated else not printed
@@ -61,7 +62,7 @@ def test_up_knows_the_web_that_runs(
     runs_with: str, asked: str | None, refusal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(up, "_advise_to_replay", lambda _: None)
+    monkeypatch.setattr(up, "_advise", lambda _: None)
     _running(tmp_path / ".riffle", str(tmp_path / runs_with) if runs_with else "")
     state = read_state(tmp_path / ".riffle")
     assert state is not None
@@ -73,6 +74,18 @@ def test_up_knows_the_web_that_runs(
         assert ask() == 0
 
 
+def test_an_index_of_another_model_is_to_be_filled_again() -> None:
+    settings = Settings(triton={"url": "inprocess:"})
+    other = OtherModel("statements-multilingual-e5-small-int8-openvino-2", local_model(settings))
+    assert "queries are embedded by all-minilm-l6-v2" in other.says
+    assert "riffle reindex" in other.advice
+
+
+def test_a_model_that_is_not_there_names_those_that_are() -> None:
+    with pytest.raises(UsageError, match=r"no model 'absent'.*sbert.*make multilingual"):
+        local_model(Settings(triton={"url": "inprocess:", "model": "absent"}))
+
+
 async def test_an_index_that_is_away_has_nothing_to_say(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, qdrant={"url": "http://127.0.0.1:9"})
-    assert await advice_to_replay(settings, 5.0) is None
+    assert await advice_for_index(settings, 5.0) is None
