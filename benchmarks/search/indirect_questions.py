@@ -72,7 +72,8 @@ def read_questions() -> list[Question]:
 def place_of(scores: Scores, answers: Iterable[int]) -> int:
     """Return the place of the best answer, from 1. Equal scores before it count, so that a constant finds nothing."""
     best = max(scores[list(answers)])
-    return int((scores >= best).sum()) - sum(scores[each] == best for each in answers) + 1
+    equal = sum(int(scores[each] == best) for each in answers)
+    return int((scores >= best).sum()) - equal + 1
 
 
 def standardize(scores: Scores) -> Scores:
@@ -131,7 +132,7 @@ async def _pages(urls: Iterable[str], own: Mapping[str, Any]) -> dict[str, PageS
     with tempfile.TemporaryDirectory() as scratch:
         folders = (unpack(Path(scratch) / "demo"), FOLDER)
         documents = [document_of(url, folders) for url in sorted(urls)]
-    opened = await open_models(Settings(triton={"url": "inprocess:"}, **own))  # type: ignore[arg-type]  # as above
+    opened = await open_models(Settings(triton={"url": "inprocess:"}, **own))
     made = await pages_of(documents, opened.chains)
     await opened.close()
     return {page.url: page for page in made}

@@ -168,8 +168,7 @@ class Searcher:
         retrieval = Retrieval(self._stores, query.request.visible, query.filters, depth.statements)
         found = await read_lists(retrieval, query, deadline, trace, self._on_failure)
         trace.similarities = {hit.id: hit.score for hit in found.dense}
-        model = trace.model.name if trace.model else ""
-        trace.weight = weight_of(query.text, query.sparse, found, model=model, fixed=self.options.meaning_weight)
+        trace.weight = weight_of(query.text, query.sparse, found, self.options.meaning_weight)
         return found
 
     async def _rank(

@@ -1,14 +1,12 @@
-"""The weight of meaning beside words in a page's score: a constant of the embedding model, or for the default model a
-logistic function of three features of the query.
+"""The weight of meaning beside words in a page's score: a logistic function of three features of the query.
 
     terms     words of the query that are searched: the longer the query is, the more its words count
     fall      distance between the best page and the tenth in the dense list: where meaning decides, it falls sharply
     question  1 for a question: its words are the asker's, not the answer's
 
-The second feature is a distance of cosines, and the cosines of another model have another scale: so the function is of
-the model that it was trained with. The parameters in `weights.json` are made by
-`python -m benchmarks.search.meaning_weight`. Its training data have few short questions, so their bonus is not trained:
-the bonus was chosen by evaluation (docs/decisions/0005). A weight is shown with its features in `explain=true`.
+The parameters in `weights.json` are made by `python -m benchmarks.search.meaning_weight`. Its training data have few
+short questions, so their bonus is not trained: the bonus was chosen by evaluation (docs/decisions/0005). A weight is
+shown with its features in `explain=true`.
 """
 
 import json
@@ -20,15 +18,11 @@ from pathlib import Path
 
 from streams.language.marks import asks
 from streams.language.questions import FIRST_WORDS
-from streams.search.ranking.fusion import MEANING_WEIGHT, best_of_pages
+from streams.search.ranking.fusion import best_of_pages
 from streams.stores.protocols import Candidates, SparseVector
 
 FEATURES = ("terms", "fall", "question")
 PARAMETERS = Path(__file__).with_name("weights.json")
-TRAINED_MODEL = "all-minilm-l6-v2"
-"""The embedding model whose lists the parameters were trained with."""
-MODEL_WEIGHTS: Mapping[str, float] = {"multilingual-e5-small": 0.9}
-"""The weights of other models that were measured (docs/decisions/0133). One that was not has MEANING_WEIGHT."""
 FALL_PAGES = 10
 SHORT_QUESTION_TERMS = 2.0
 """Maximum `terms` of a short question: about six words."""
@@ -66,12 +60,8 @@ def bonus(features: Mapping[str, float]) -> float:
     return SHORT_QUESTION_BONUS if features["question"] and features["terms"] < SHORT_QUESTION_TERMS else 0.0
 
 
-def weight_of(
-    query: str, terms: SparseVector | None, found: Candidates, *, model: str, fixed: float | None = None
-) -> Weight:
-    """Return the weight of meaning for this query and its two lists, by this embedding model, or a fixed one."""
-    if fixed is None and model != TRAINED_MODEL:
-        fixed = MODEL_WEIGHTS.get(model, MEANING_WEIGHT)
+def weight_of(query: str, terms: SparseVector | None, found: Candidates, fixed: float | None = None) -> Weight:
+    """Return the weight of meaning for this query and its two lists, or a fixed one."""
     if fixed is not None:
         return Weight(fixed)
     features = features_of(query, terms, found)
