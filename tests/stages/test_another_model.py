@@ -31,7 +31,7 @@ async def models(tmp_path: Path) -> AsyncIterator[Models]:
     [({}, "sbert_query"), ({"model": "e5"}, "e5_query"), ({"model": "e5", "query_model": ""}, "")],
 )
 def test_one_setting_names_the_model_and_the_one_for_queries(own: dict[str, str], query_model: str) -> None:
-    assert TritonSettings(**own).query_model == query_model  # type: ignore[arg-type]  # pydantic reads the dictionary
+    assert TritonSettings(**own).query_model == query_model
 
 
 async def searchable(models: Models) -> Stores:
