@@ -6,14 +6,18 @@ It starts a stack of its own on empty data, crawls the bundled web, waits until 
 Kafka and Cassandra themselves have counted by the number of pages that were fetched. Kafka: the growth of each topic's
 end offsets, and of the log segments on disk. Cassandra: the counts of its own latency histograms (`system_views`),
 where several rows of one partition in one statement are one write. Bytes are before replication.
+
+Afterwards each page is visited again, with the same text in other bytes: what an unchanged page costs that has no
+validator by which its server could say so.
 """
 
 import asyncio
 import os
+import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +27,7 @@ import typer
 
 from benchmarks.machine import machine, table
 from benchmarks.own_servers import RIFFLE
-from schemas import EVENTS, PageFetched
+from schemas import EVENTS, PageDiscovered, PageFetched
 from streams.commands.console import AsJson, command, err, out, print_json
 from streams.commands.pages.seeds import seed
 from streams.errors import UsageError
@@ -59,10 +63,10 @@ async def run(
     """
     conditions = machine()
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        pages = web or unpack(home / "web" / "demo")
+        home, pages = Path(folder), Path(folder) / "pages"
+        shutil.copytree(web or unpack(home / "web" / "demo"), pages)
         with _stack(home, pages) as settings:
-            figures = await measure(settings)
+            figures = await measure(settings, pages)
     if as_json:
         print_json({"machine": conditions, **figures})
     else:
@@ -83,26 +87,42 @@ def _stack(home: Path, web: Path) -> Iterator[Settings]:
         subprocess.run([*RIFFLE, "down"], env=environment, capture_output=True)
 
 
-async def measure(settings: Settings) -> dict[str, Any]:
-    """Crawl all local hosts, and return the counts of each topic and table, per fetched page."""
+async def measure(settings: Settings, web: Path) -> dict[str, Any]:
+    """Crawl all local hosts, and return the counts of each topic and table, per fetched page; then visit all again."""
+    counts = await _crawl(settings, [seed(f"https://{host}/", DEPTH) for host in sorted(settings.crawl.local_hosts)])
+    urls = _fetched_pages(settings)
+    first = {
+        "pages": len(urls),
+        **_per_page(counts, len(urls)),
+        "kafka_bytes_per_page": round(_log_bytes(settings.home) / len(urls)),
+        "blob_bytes_per_page": round(_blob_bytes(settings) / len(urls)),
+    }
+    change_bytes(web)
+    counts = await _crawl(settings, [seed(url, 0) for url in sorted(urls)])
+    return {**first, "unchanged": _per_page(counts, len(urls))}
+
+
+async def _crawl(settings: Settings, seeds: Sequence[PageDiscovered]) -> dict[str, Counts]:
+    """Crawl to the end, and return by how much the records, writes and reads have grown."""
     kafka_before, cassandra_before = _records(settings), _operations(settings)
     crawl_id = uuid4().hex[:12]
-    seeds = [seed(f"https://{host}/", DEPTH) for host in sorted(settings.crawl.local_hosts)]
     async with EventProducer(settings, "crawl") as producer:
         await producer.send_all([each.model_copy(update={"crawl_id": crawl_id}) for each in seeds], cause=crawl_id)
     await asyncio.to_thread(_wait_until_quiet, settings)
-    records = _grown(_records(settings), kafka_before)
     operations = _operations(settings)
-    pages = _fetched_pages(settings)
-    writes, reads = (_grown(operations[kind], cassandra_before[kind]) for kind in ("writes", "reads"))
-    return {
-        "pages": pages,
-        "records_per_page": _per(records, pages),
-        "kafka_bytes_per_page": round(_log_bytes(settings.home) / pages),
-        "writes_per_page": _per(writes, pages),
-        "reads_per_page": _per(reads, pages),
-        "blob_bytes_per_page": round(_blob_bytes(settings) / pages),
-    }
+    grown = {kind: _grown(operations[kind], cassandra_before[kind]) for kind in ("writes", "reads")}
+    return {"records": _grown(_records(settings), kafka_before), **grown}
+
+
+def _per_page(counts: Mapping[str, Counts], pages: int) -> dict[str, dict[str, float]]:
+    return {f"{kind}_per_page": _per(each, pages) for kind, each in counts.items()}
+
+
+def change_bytes(web: Path) -> None:
+    """Give each page of a folder other bytes with the same text, so that no validator is right any more."""
+    for page in web.rglob("*.html"):
+        with page.open("ab") as file:
+            file.write(b"<!-- visited again -->")
 
 
 def _wait_until_quiet(settings: Settings) -> None:
@@ -147,8 +167,8 @@ def _end_offset(consumer: Any, partition: Any) -> int:
     raise UsageError(f"Kafka gives no end offset of {partition.topic}: look at the stack's logs")
 
 
-def _fetched_pages(settings: Settings) -> int:
-    """The number of pages that were fetched with success; all else that was fetched is part of their cost."""
+def _fetched_pages(settings: Settings) -> set[str]:
+    """The URLs of pages that were fetched with success; all else that was fetched is part of their cost."""
     from confluent_kafka import Consumer
 
     consumer = Consumer({**client_config(settings.kafka), "group.id": uuid4().hex, "auto.offset.reset": "earliest"})
@@ -159,12 +179,12 @@ def _fetched_pages(settings: Settings) -> int:
             for message in messages:
                 event = _event(message.value())
                 if event.get("outcome") == "ok" and event.get("purpose") == "page":
-                    pages.add(event["page_id"])
+                    pages.add(event["url"])
     finally:
         consumer.close()
     if not pages:
         raise UsageError("no page was fetched: look at the stack's logs")
-    return len(pages)
+    return pages
 
 
 def _event(value: bytes | None) -> dict[str, Any]:
@@ -240,9 +260,10 @@ def show(figures: dict[str, Any]) -> None:
         ("Cassandra writes", "writes_per_page"),
         ("Cassandra reads", "reads_per_page"),
     ):
-        rows = table(f"\n{title}", "", "per page")
-        for label, count in figures[name].items():
-            rows.add_row(label, str(count))
+        again = figures["unchanged"][name]
+        rows = table(f"\n{title}", "", "per page", "visited again, same text")
+        for label in {**figures[name], **again}:
+            rows.add_row(label, *(str(counts.get(label, 0)) for counts in (figures[name], again)))
         out.print(rows)
     out.print(
         f"\nBytes per page: {figures['kafka_bytes_per_page']} in Kafka's logs, "
