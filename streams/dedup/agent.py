@@ -58,7 +58,7 @@ from streams.sandbox.pool import Sandbox, SandboxPool
 from streams.settings import Settings
 from streams.sketches import Hashes, hamming, jaccard, sketch_similarity
 from streams.stores.opener import Stores
-from streams.stores.page_record import Deduplicated, Indexed, PageRecord, RemovedText
+from streams.stores.page_record import Deduplicated, Fetched, Indexed, PageRecord, RemovedText
 from streams.stores.protocols import Fingerprint, Sight
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.topology import VERSIONS
@@ -131,7 +131,7 @@ class DedupAgent(Agent):
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
         try:
-            made = await self._make_fingerprint(event, generation)
+            made = await self._make_fingerprint(event, generation, _seen_at(event, record, delivery.at))
             made = await self._keep_former_text(made, former, record.deduplicated.document_generation)
         except Refused as refusal:
             return refusal_events(event, generation, refusal)
@@ -241,7 +241,7 @@ class DedupAgent(Agent):
         log, rows = await self._applier.apply(event.page_id, None, duplicates, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log, rows)]
 
-    async def _make_fingerprint(self, event: PageNormalized, generation: int) -> Fingerprint:
+    async def _make_fingerprint(self, event: PageNormalized, generation: int, seen_at: int) -> Fingerprint:
         document = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.document_ref)
         prints = read_fingerprint(await self._sandbox.run(FINGERPRINT, document))
         content_hash = hash_within(event.audience, event.content_hash)
@@ -253,7 +253,7 @@ class DedupAgent(Agent):
             url=event.url,
             generation=generation,
             canonical_url=event.canonical_url,
-            first_seen=_seen_at(event),
+            first_seen=seen_at,
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
@@ -348,15 +348,18 @@ def _add_age(
     if former is not None and former.written_at == at:  # a redelivery: a later decision must not change the fingerprint
         return replace(page, first_seen=former.first_seen, sights=former.sights)
     known = known_sights(former) if former else sights_before_removal(page, record.deduplicated.removed_text)
-    return see_text(page, _seen_at(event), (*known, *moved))
+    return see_text(page, page.first_seen, (*known, *moved))
 
 
-def _seen_at(event: PageNormalized) -> int:
-    """Return the time when Riffle saw the text first.
+def _seen_at(event: PageNormalized, record: PageRecord, at: int) -> int:
+    """Return the time when Riffle saw the text first. `at`: the time of the event.
 
-    The generation of an imported page is the date that an archive claims, and anybody can write an archive.
+    The generation of an imported page is the date that an archive claims, and anybody can write an archive. The
+    generation of a page that no stage has fetched is what the event's producer claims: it takes no page of others.
     """
-    return event.generation if event.seen_at is None else event.seen_at
+    if event.seen_at is not None:
+        return event.seen_at
+    return event.generation if record.has(Fetched) else at
 
 
 def _text_facts(page: Fingerprint, on_request: bool) -> RemovedText:

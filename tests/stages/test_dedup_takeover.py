@@ -1,10 +1,12 @@
 """A stranger's copies of another site's pages, on a shorter host name."""
 
+from dataclasses import replace
+
 import pytest
 
 from schemas.ids import page_id
 from streams.crawl.url_rules import believed_rules
-from tests.stages.dedup_site import Site, edited, text_of
+from tests.stages.dedup_site import Site, edited, summary, text_of
 
 VICTIM, STRANGER = "https://www.victim.example", "https://a.io"
 PAGES = range(12)
@@ -44,6 +46,15 @@ async def test_a_stranger_that_was_there_first_with_another_text_is_no_older() -
     await site.normalize(f"{VICTIM}/0", text_of(0), 1)
     assert (await site.normalize(f"{STRANGER}/0", text_of(0), 2))[0] == f"{STRANGER}/0 exact"
     assert await site.representative_of(f"{STRANGER}/0") == f"{VICTIM}/0"
+
+
+async def test_a_generation_of_1970_of_a_page_that_nobody_fetched_takes_nothing() -> None:
+    site = Site()
+    await site.normalize(f"{VICTIM}/0", text_of(0), 0)
+    claimed = await site.normalized(f"{STRANGER}/0", text_of(0), 10)
+    claimed = replace(claimed, event=claimed.event.model_copy(update={"generation": 1}))
+    assert summary(await site.agent.handle(claimed))[0] == f"{STRANGER}/0 exact"
+    assert await site.representative_of(f"{VICTIM}/0") == f"{VICTIM}/0"
 
 
 async def test_a_page_that_was_gone_for_a_while_keeps_its_age() -> None:
