@@ -19,7 +19,7 @@ from streams.gateway.clicks.links import OutgoingLinks, click_keys
 from streams.gateway.clicks.routes import click_routes
 from streams.gateway.content.api import content_api_routes, extract_routes
 from streams.gateway.content.reading import PageContent
-from streams.gateway.content.similar import similar_routes
+from streams.gateway.content.similar import similar_html_routes, similar_routes
 from streams.gateway.content.web_page import WebPages
 from streams.gateway.context import Clock, GatewayContext
 from streams.gateway.entities import entity_routes
@@ -120,6 +120,7 @@ def create_app(
         search_api_routes(gateway.search, guard),
         feed_routes(gateway.search, guard, settings.gateway.public_url),
         similar_routes(context, content, guard),
+        similar_html_routes(context, content, guard, views),
         content_api_routes(content, guard),
         extract_routes(context, content, web, guard),
         page_api_routes(context, guard),

@@ -61,7 +61,6 @@ PICTURES = (
     Picture("search-filters", "/search?q=log+river+protokoll", prepare=OPEN_FILTERS),
     Picture("search-nothing", PATHS["phrase-not-found"]),
     Picture("search-error", PATHS["too-long"], height=420),
-    Picture("search-long", PATHS["long-query"]),
     Picture("search-right-to-left", PATHS["right-to-left"], 390, 760),
     Picture("search-help", PATHS["help"], height=900),
     Picture("panel", "/search?q=douglas+adams", 1400, 760),

@@ -40,7 +40,7 @@ async def test_a_site_is_hidden_and_set_free_again(tab: Tab, own_site: str, tmp_
     await tab.evaluate("document.querySelector('.result .about').open = true")
     await tab.click(".result .actions button[value=hidden]")
     assert await tab.evaluate("location.pathname + location.search") == "/search?q=log+river"
-    assert await text(tab, ".once") == f"{host} is now hidden."
+    assert await text(tab, ".once p") == f"{host} is now hidden."
     assert host not in await tab.evaluate(
         "[...document.querySelectorAll('.result .actions [name=site]')].map(e => e.value)"
     )

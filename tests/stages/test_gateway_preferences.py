@@ -145,13 +145,32 @@ async def test_language_theme_and_number_of_results() -> None:
         ({"theme": "<script>"}, "theme"),
     ],
 )
-async def test_a_wrong_field_is_explained_and_nothing_saved(fields: dict[str, str], words: str) -> None:
+async def test_a_wrong_field_is_explained_and_all_others_are_saved(fields: dict[str, str], words: str) -> None:
     async with client(await app()) as web:
-        answer = await save(web, **fields)
-    assert answer.status_code == 400
-    assert words in answer.text
-    assert "<script>" not in without_script(answer.text)
-    assert "set-cookie" not in answer.headers
+        answer = await save(web, **{"lowered": "nonsense line\nc.example", **fields})
+        page = (await web.get("/preferences", headers=HTML)).text
+        kept = (await web.get("/preferences/export")).json()
+    assert answer.status_code == 303
+    assert words in page
+    assert "“nonsense line” is not a site." in page
+    assert "<script>" not in without_script(page)
+    assert kept["lowered"] == ["c.example"]
+
+
+async def test_a_hidden_site_leaves_a_sign_and_can_be_undone() -> None:
+    async with client(await app()) as web:
+        before = await hosts(web, "log")
+        assert "left out" not in (await web.get("/search?q=log", headers=HTML)).text
+        form = {"site": before[0], "rule": "hidden", "back": "/search?q=log"}
+        await web.post("/preferences/site", data=form, headers=HERE)
+        page = (await web.get("/search?q=log", headers=HTML)).text
+        assert "Results of sites that you hide are left out." in page
+        undo = re.search(r'<div class="notice once".*?<form action="([^"]+)".*?</form>', page, re.DOTALL)
+        assert undo
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', undo[0]))
+        assert fields == {"site": before[0], "rule": "", "back": "/search?q=log"}
+        await web.post(undo[1], data=fields, headers=HERE)
+        assert await hosts(web, "log") == before
 
 
 async def test_a_forged_cookie_is_no_cookie() -> None:

@@ -79,6 +79,7 @@ ASKED: dict[str, tuple[str, Iterable[str]]] = {
     "/labs/statements": ("url={}", SUBJECTS),
     "/api/v1/extract": ("url={}", SUBJECTS),
     "/api/v1/similar": ("page={}", SUBJECTS),
+    "/similar": ("page={}", IDS),
     "/api/v1/pages/{}": ("", SUBJECTS),
     "/api/v1/pages/{}/document": ("", IDS),
     "/api/v1/pages/{}/statements": ("", IDS),

@@ -1,12 +1,13 @@
-"""`/api/v1/similar`: pages of similar content, by the vectors of the page's statements."""
+"""`/similar` and `/api/v1/similar`: pages of similar content, by the vectors of the page's statements."""
 
 import asyncio
 from typing import Annotated
 from uuid import UUID
 
 import numpy as np
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
+from starlette.responses import HTMLResponse, Response
 
 from streams.errors import RiffleError
 from streams.gateway.access.bucket import SIMILAR
@@ -17,6 +18,7 @@ from streams.gateway.http import openapi, presentation
 from streams.gateway.http.openapi import ApiModel
 from streams.gateway.http.problems import Problem, ProblemError, search_unavailable
 from streams.gateway.http.requests import api_router
+from streams.gateway.http.templates import Views
 from streams.gateway.page.lookup import PageData
 from streams.pages.document.consent import consent_of
 from streams.stores.page_record import Normalized
@@ -63,6 +65,28 @@ class SimilarAnswer(ApiModel):
     pages: tuple[SimilarByContent, ...]
 
 
+SHOWN = 10
+"""Number of pages that people see."""
+
+
+def similar_html_routes(context: GatewayContext, content: PageContent, guard: Guard, views: Views) -> APIRouter:
+    """Return the route for people: "more like this"."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.api_route("/similar", methods=["GET", "HEAD"])
+    async def more_like_this(request: Request, page: UUID) -> Response:
+        charge = await guard.charge_person(request)
+        data = await content.find(str(page), charge.visible)
+        charge.spend(SIMILAR)
+        found = await _similar(context, data, charge.visible, SHOWN)
+        normalized = data.record.normalized
+        subject = presentation.clean_line(normalized.title if normalized else "") or data.url
+        rendered = views.render("similar.html", request, found=found, subject=subject)
+        return HTMLResponse(rendered, headers={"Cache-Control": "private, max-age=60"})
+
+    return router
+
+
 def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) -> APIRouter:
     router = api_router("search")
 
@@ -79,19 +103,24 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
     ) -> SimilarAnswer:
         data = await content.find(page, charge.visible)
         charge.spend(SIMILAR)
-        try:
-            async with asyncio.timeout(context.settings.gateway.deadline_seconds):
-                hits = await _nearest(context, data, charge.visible)
-                records = await context.stores.normalized([hit.payload.page_id for hit in hits], visible=charge.visible)
-        except (RiffleError, TimeoutError) as error:
-            context.metrics.count_failure("vectors", error)
-            raise ProblemError(search_unavailable("The index does not answer.", error)) from error
-        pages = list({hit.payload.page_id: hit for hit in reversed(hits)}.values())
-        pages.sort(key=lambda hit: -hit.score)
-        shown = tuple(_to_similar(hit, records.get(hit.payload.page_id)) for hit in pages[:count])
-        return SimilarAnswer(page_id=data.page_id, url=data.url, pages=shown)
+        return await _similar(context, data, charge.visible, count)
 
     return router
+
+
+async def _similar(context: GatewayContext, data: PageData, visible: Visible, count: int) -> SimilarAnswer:
+    """Return the pages whose content is nearest to a page's. Raises ProblemError."""
+    try:
+        async with asyncio.timeout(context.settings.gateway.deadline_seconds):
+            hits = await _nearest(context, data, visible)
+            records = await context.stores.normalized([hit.payload.page_id for hit in hits], visible=visible)
+    except (RiffleError, TimeoutError) as error:
+        context.metrics.count_failure("vectors", error)
+        raise ProblemError(search_unavailable("The index does not answer.", error)) from error
+    pages = list({hit.payload.page_id: hit for hit in reversed(hits)}.values())
+    pages.sort(key=lambda hit: -hit.score)
+    shown = tuple(_to_similar(hit, records.get(hit.payload.page_id)) for hit in pages[:count])
+    return SimilarAnswer(page_id=data.page_id, url=data.url, pages=shown)
 
 
 async def _nearest(context: GatewayContext, data: PageData, visible: Visible) -> list[Hit]:

@@ -18,6 +18,7 @@ from streams import plain_text
 from streams.gateway.http.highlighting import highlights
 from streams.language.marks import is_closed
 from streams.language.months import date_words
+from streams.pages.text.tokens import is_spaceless
 from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
@@ -42,6 +43,7 @@ _PARTS = frozenset({"item", "link", "list", "row", "code"})
 """Kinds of statements that are parts of something larger."""
 _LISTED = frozenset({"item", "list"})
 """Kinds of statements that a term or a heading right above belongs to: "--force: Overwrites the file."."""
+_CLAUSE_MARK = re.compile("[、，；]")
 _COLOURS = 8
 """Number of colours of tiles: the stylesheet has their hues."""
 _WORD_BORDER = re.compile("(?<=[a-z])(?=[A-Z])")
@@ -120,16 +122,21 @@ def listing_of(statement: Any, max_lines: int = MAX_LISTING_LINES) -> Shown:
     if len(lines) <= max_lines:
         return Shown(text, ranges)
     hit = text.count("\n", 0, ranges[0][0]) if ranges else 0
-    kept = max(1, max_lines - 2)
+    has_marks = max_lines > 2
+    kept = max_lines - 2 if has_marks else max_lines
     start = min(max(0, hit - kept // 3), len(lines) - kept)
-    start = 0 if start == 1 and max_lines > 1 else start
     begin = sum(len(line) + 1 for line in lines[:start])
     shown = "\n".join(lines[start : start + kept])
-    above = "…\n" if start and max_lines > 1 else ""
-    below = "\n…" if start + kept < len(lines) and max_lines > 1 else ""
+    above = "…\n" if start and has_marks else ""
+    below = "\n…" if start + kept < len(lines) and has_marks else ""
     moved = len(above) - begin
     end = begin + len(shown)
     return Shown(above + shown + below, [(a + moved, b + moved) for a, b in ranges if a >= begin and b <= end])
+
+
+def sharing_words(results: Iterable[Any]) -> list[Any]:
+    """Return the results of which a shown statement has a word of the query."""
+    return [each for each in results if any(statement.highlights for statement in each.statements)]
 
 
 class Tile(NamedTuple):
@@ -207,16 +214,28 @@ def fragment_href(url: str, text: str, file_page: int | None = None, anchor: str
         return link
     if file_page:
         return f"{link.partition('#')[0]}#page={file_page}"
+    if ends := _ends_without_spaces(text):
+        words = list(ends)
     quoted = [quote(word, safe="").replace("-", "%2D") for word in words]
     few = 2 * _FRAGMENT_WORDS
-    directive = "%20".join(quoted)
-    if len(quoted) > few or "…" in text:
+    directive = ",".join(quoted) if ends else "%20".join(quoted)
+    if len(quoted) > few or ("…" in text and not ends):
         directive = "%20".join(quoted[:_FRAGMENT_WORDS])
         if "…" not in text:
             directive += "," + "%20".join(quoted[-_FRAGMENT_WORDS:])
     if anchor:
         link = f"{link.partition('#')[0]}#{quote(anchor, safe=_IN_FRAGMENTS)}"
     return f"{link}{'' if '#' in link else '#'}:~:text={directive}"
+
+
+def _ends_without_spaces(text: str) -> tuple[str, str] | None:
+    """Return the start and the end of a long text without spaces, each a clause. A browser finds only whole words."""
+    if len(text) < _FRAGMENT_CHARS or not is_spaceless(text[0]) or "…" in text:
+        return None
+    clauses = [match.end() for match in _CLAUSE_MARK.finditer(text[:-1])]
+    if len(clauses) < 2:
+        return None
+    return text[: clauses[0] - 1], text[clauses[-1] :]
 
 
 def title_of(payload: StatementPayload) -> str:

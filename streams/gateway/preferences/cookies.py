@@ -5,9 +5,10 @@ names begin with `__Host-` (RFC 6265bis, section 4.1.3.2), so no other host of t
 trim a name more than browsers do would read such a name from another one, so cookies are read here.
 """
 
+import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import Headers, MutableHeaders
@@ -24,6 +25,15 @@ MAX_AGE = timedelta(days=365)
 MESSAGE_AGE = timedelta(minutes=1)
 MAX_MESSAGE_CHARS = 300
 _HOST = "__Host-"
+
+
+class Note(NamedTuple):
+    """The message for the next page, with the rule of a site to go back to."""
+
+    says: str
+    site: str = ""
+    """Empty: there is nothing to undo."""
+    rule: str = ""
 
 
 def cookie_name(name: str, *, is_secure: bool) -> str:
@@ -64,9 +74,13 @@ class Cookies:
         except InvalidPreferences:
             return Preferences()
 
-    def read_message(self, request: Request) -> str:
-        """Return the message for this page; empty if there is none."""
-        return self._read(request, MESSAGE, MESSAGE_AGE)
+    def read_message(self, request: Request) -> Note | None:
+        """Return the message for this page, or None."""
+        text = self._read(request, MESSAGE, MESSAGE_AGE)
+        try:
+            return Note(*json.loads(text)) if text else None
+        except (ValueError, TypeError):  # written by another release
+            return None
 
     def write(self, request: Request, response: Response, preferences: Preferences) -> None:
         """Set the cookie of preferences; remove it if the preferences are the defaults."""
@@ -75,9 +89,10 @@ class Cookies:
             return
         self._write(request, response, PREFERENCES, preferences.to_json(), MAX_AGE)
 
-    def write_message(self, request: Request, response: Response, message: str) -> None:
-        """Set the cookie with the message for the next page."""
-        self._write(request, response, MESSAGE, message[:MAX_MESSAGE_CHARS], MESSAGE_AGE)
+    def write_message(self, request: Request, response: Response, says: str, *, site: str = "", rule: str = "") -> None:
+        """Set the cookie with the message for the next page. `site` and `rule` are what an undo sets."""
+        text = json.dumps(Note(says[:MAX_MESSAGE_CHARS], site, rule))
+        self._write(request, response, MESSAGE, text, MESSAGE_AGE)
 
     def _read(self, request: Request, name: str, max_age: timedelta) -> str:
         value = read_cookies(request.headers).get(self._named(request, name))
@@ -108,7 +123,12 @@ class Cookies:
 def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
     """Return the values of each page that follow from the cookies of a request."""
     own = cookies.read(request)
-    return {"theme": own.theme, "message": cookies.read_message(request), "has_preferences": own != Preferences()}
+    return {
+        "theme": own.theme,
+        "keys": own.keys,
+        "message": cookies.read_message(request),
+        "has_preferences": own != Preferences(),
+    }
 
 
 def forget_message(name: str) -> str:

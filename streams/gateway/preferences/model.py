@@ -1,7 +1,7 @@
 """Preferences: what a person has set, and its forms as a file and as a link. Pure."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -37,6 +37,8 @@ class Preferences(BaseModel):
     """Empty: as the browser wants."""
     per_page: Literal[10, 20, 50] = 10
     hide_adult: bool = False
+    keys: bool = True
+    """Letters move through the results, where the page has its script."""
 
     @field_validator("raised", "lowered", "hidden")
     @classmethod
@@ -67,6 +69,11 @@ class Preferences(BaseModel):
         if rule:
             lists[rule].append(host)
         return self.changed(**{name: tuple(sites) for name, sites in lists.items()})
+
+    def rule_of(self, site: str) -> str:
+        """Return the rule that the person has set for exactly this site; empty if there is none."""
+        host = read_site(site)
+        return next((name for name in RULES if host in getattr(self, name)), "")
 
     def changed(self, **values: object) -> Self:
         """Return checked preferences with these values. Raises InvalidPreferences."""
@@ -100,6 +107,35 @@ def read_site(site: str) -> str:
 def read_sites(text: str) -> tuple[str, ...]:
     """Return the sites of a field: one on each line, or with commas between them."""
     return tuple(site for line in text.splitlines() for part in line.split(",") if (site := part.strip()))
+
+
+def read_fields(form: Mapping[str, str]) -> tuple[Preferences, list[str]]:
+    """Return the preferences of the form of all fields, and a sentence for each value that is left out as wrong."""
+    lists: dict[str, str] = {}
+    faults: list[str] = []
+    for name in RULES:
+        for site in read_sites(form.get(name, "")):
+            try:
+                host = read_site(site)
+            except ValueError as error:
+                faults.append(str(error))
+                continue
+            if lists.setdefault(host, name) != name:
+                faults.append(f"{host} can be in one list only.")
+    kept = Preferences()
+    per_page = form.get("per_page", "10")
+    for values in (
+        {name: tuple(host for host, rule in lists.items() if rule == name) for name in RULES},
+        {"language": form.get("language", "")},
+        {"theme": form.get("theme", "")},
+        {"per_page": int(per_page) if per_page.isascii() and per_page.isdigit() else per_page},
+        {"hide_adult": form.get("hide_adult") == "yes", "keys": form.get("keys") != "no"},
+    ):
+        try:
+            kept = kept.changed(**values)
+        except InvalidPreferences as error:
+            faults.append(str(error))
+    return kept, faults
 
 
 def read_json(text: str) -> Preferences:

@@ -12,13 +12,12 @@ from streams.gateway.http.requests import read_form, refuse_other_sites
 from streams.gateway.http.templates import Views
 from streams.gateway.preferences.cookies import Cookies
 from streams.gateway.preferences.model import (
-    RULES,
     InvalidPreferences,
     Preferences,
+    read_fields,
     read_json,
     read_link,
     read_site,
-    read_sites,
 )
 
 HERE = "/preferences"
@@ -41,10 +40,12 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
         content = views.render("preferences.html", request, **values)
         return HTMLResponse(content, status_code=status, headers=_NO_STORE)
 
-    def saved(request: Request, preferences: Preferences, message: str, back: str = HERE) -> Response:
+    def saved(
+        request: Request, preferences: Preferences, message: str, back: str = HERE, *, site: str = "", rule: str = ""
+    ) -> Response:
         response = RedirectResponse(back, 303, headers=_NO_STORE)
         cookies.write(request, response, preferences)
-        cookies.write_message(request, response, message)
+        cookies.write_message(request, response, message, site=site, rule=rule)
         return response
 
     async def form_of(request: Request) -> dict[str, str]:
@@ -61,10 +62,9 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
     @router.post(HERE)
     async def save(request: Request) -> Response:
         form = await form_of(request)
-        try:
-            return saved(request, _read_fields(form), "Your preferences are saved in this browser.")
-        except (InvalidPreferences, ValueError) as error:
-            return show(request, cookies.read(request), status=400, error=str(error))
+        own, faults = read_fields(form)
+        says = "Your preferences are saved in this browser"
+        return saved(request, own, f"{says}, but not all: {' '.join(faults)}" if faults else f"{says}.")
 
     @router.post(f"{HERE}/site")
     async def site(request: Request) -> Response:
@@ -73,11 +73,12 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
         try:
             if rule not in _SAYS:
                 raise InvalidPreferences("There is no such rule.")
-            own = cookies.read(request).with_site(form.get("site", ""), rule)
-            message = f"{read_site(form['site'])} is now {_SAYS[rule]}."
+            former, host = cookies.read(request), read_site(form.get("site", ""))
+            own, undo = former.with_site(host, rule), former.rule_of(host)
+            message = f"{host} is now {_SAYS[rule]}."
         except (InvalidPreferences, ValueError) as error:
             return show(request, cookies.read(request), status=400, error=str(error))
-        return saved(request, own, message, page_of_form(form))
+        return saved(request, own, message, page_of_form(form), site=host, rule=undo)
 
     @router.api_route(f"{HERE}/export", methods=["GET", "HEAD"])
     async def export(request: Request) -> Response:
@@ -112,18 +113,6 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
         return saved(request, Preferences(), "Your preferences are removed.")
 
     return router
-
-
-def _read_fields(form: dict[str, str]) -> Preferences:
-    """Return the preferences of the form of all fields. Raises InvalidPreferences."""
-    per_page = form.get("per_page", "10")
-    return Preferences().changed(
-        **{name: read_sites(form.get(name, "")) for name in RULES},
-        language=form.get("language", ""),
-        theme=form.get("theme", ""),
-        per_page=int(per_page) if per_page.isascii() and per_page.isdigit() else per_page,
-        hide_adult=form.get("hide_adult") == "yes",
-    )
 
 
 def page_of_form(form: dict[str, str], otherwise: str = HERE) -> str:

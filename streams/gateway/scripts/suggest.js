@@ -122,3 +122,23 @@
     form.requestSubmit();
   });
 })();
+// Keys: "/" to the search box, "j" and "k" through the results, "o" opens one. Escape and a click elsewhere close menus.
+// A person can switch the letters off (WCAG 2.2, 2.1.4).
+(() => {
+  const close = but => document.querySelectorAll("details[name=menu][open]").forEach(each => { if (!each.contains(but)) each.open = false; });
+  document.addEventListener("click", event => close(event.target));
+  document.addEventListener("keydown", event => {
+    const {key, target} = event;
+    if (key === "Escape") return close();
+    if (document.documentElement.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (target.closest("input, textarea, select, [contenteditable]")) return;
+    const box = document.querySelector("#q"), links = [...document.querySelectorAll(".result h2 a")];
+    const now = links.indexOf(target.closest(".result")?.querySelector("h2 a"));
+    if (key === "/" && box) box.focus(), box.select();
+    else if (key === "j" && links[now + 1]) links[now + 1].focus();
+    else if (key === "k" && links[now - 1]) links[now - 1].focus();
+    else if (key === "o" && now >= 0) links[now].click();
+    else return;
+    event.preventDefault();
+  });
+})();

@@ -117,6 +117,7 @@ def search_html_routes(
                 **values,
                 "personal": query.personal if cookies.are_on else None,
                 "own_language": own.language,
+                "hidden_results": _hidden_results(running),
                 "has_model": late is not None,
             }
 
@@ -185,6 +186,13 @@ async def _head_first(
         yield views.render("_footer.html", request, **values)
     finally:
         running.cancel()  # the person may have left
+
+
+def _hidden_results(running: RunningSearch) -> int:
+    """Return the number of results that are left out since the person hides their sites, as far as they were read."""
+    if not running.found.done():
+        return 0
+    return int(running.found.result().notes.passes.get("filters", {}).get("hidden", 0))
 
 
 def _problem_of(error: Exception) -> Problem:

@@ -112,3 +112,17 @@ def test_what_is_marked_in_plain_english_does_not_depend_on_the_rest_of_the_text
 ) -> None:
     words = [word for word in query_words(query) if word]
     assert highlights(text, words, language) == highlights(f"{text} \N{HORSE}", words, language)
+
+
+FUNCTION_WORDS_OF_TEXTS = [
+    ("die Höhe der Mauer", "Die Höhe und der Preis der Mauer", "de", ["Höhe", "Mauer"]),
+    ("в журнале и на диске", "Запись в журнале и на диске.", "ru", ["журнале", "диске"]),
+    ("la hauteur et le mur", "La hauteur et le mur", "fr", ["hauteur", "mur"]),
+]
+
+
+@pytest.mark.parametrize(("query", "text", "language", "marked"), FUNCTION_WORDS_OF_TEXTS)
+def test_function_words_of_a_query_in_its_language_are_not_marked(
+    query: str, text: str, language: str, marked: list[str]
+) -> None:
+    assert [text[start:end] for start, end in highlights(text, query_words(query), language)] == marked

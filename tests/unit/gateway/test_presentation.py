@@ -1,5 +1,7 @@
 """The presentation of hostile and ordinary text: nothing lost, nothing disguised, only the query's words marked."""
 
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +66,10 @@ def test_a_snippet_without_spaces_before_the_word_still_has_it() -> None:
 FRAGMENTS = [
     ("A short one.", "https://a.example/#:~:text=A%20short%20one."),
     ("well-known, & so on", "https://a.example/#:~:text=well%2Dknown%2C%20%26%20so%20on"),
+    ("سجل النهر", "https://a.example/#:~:text=%D8%B3%D8%AC%D9%84%20%D8%A7%D9%84%D9%86%D9%87%D8%B1"),
+    ("記録は残る", "https://a.example/#:~:text=%E8%A8%98%E9%8C%B2%E3%81%AF%E6%AE%8B%E3%82%8B"),
+    # A long text without spaces: its first and its last clause, since a browser finds only whole words.
+    (f"雨、{'水' * 90}、川", "https://a.example/#:~:text=%E9%9B%A8,%E5%B7%9D"),
     ("1 2 3 4 5 6 7 8 9 10 11 12", "https://a.example/#:~:text=1%202%203%204%205,8%209%2010%2011%2012"),
 ]
 
@@ -187,3 +193,39 @@ def test_a_text_is_folded_between_words_and_not_for_half_a_line() -> None:
     assert show.fold_text("one two three four five", 12) == ("one two", " three four five")
     assert show.fold_text("one two three", 12) == ("one two three", "")
     assert show.fold_text("x" * 30, 12) == ("x" * 12, "x" * 18)
+
+
+LISTING = "\n".join(f"line {number}" for number in range(20))
+
+
+@given(st.integers(0, 19), st.integers(1, 8))
+def test_a_listing_is_cut_around_the_first_word_of_the_query(hit: int, max_lines: int) -> None:
+    at = LISTING.index(f"line {hit}")
+    shown = show.listing_of(Cut(LISTING, ((at, at + len(f"line {hit}")),)), max_lines)
+    lines = shown.text.split("\n")
+    assert len(lines) <= max_lines
+    assert f"line {hit}" in lines
+    assert [shown.text[start:end] for start, end in shown.highlights] == [f"line {hit}"]
+
+
+class Cut(NamedTuple):
+    """A code statement, as far as it matters here."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+TILES = [
+    ("sqlite.org", "S"),
+    ("www.sqlite.org", "S"),
+    ("xn--fsse-1ra.example", "F"),
+    ("127.0.0.1", "1"),
+    ("", "?"),
+    ("--", "?"),
+]
+
+
+@pytest.mark.parametrize(("host", "letter"), TILES)
+def test_the_tile_of_a_site_has_its_letter_and_one_colour(host: str, letter: str) -> None:
+    assert show.tile_of(host).letter == letter
+    assert show.tile_of(host).colour == show.tile_of(f"www.{host.removeprefix('www.')}").colour < 8
