@@ -43,8 +43,16 @@ def _name_of(node: LexborNode) -> str:
 
 
 def _name_in(node: LexborNode) -> str:
+    if _has_no_elements(node):
+        return ""
     inside = node.css_first("[id], a[name]")
     return _name_of(inside) if inside is not None else ""
+
+
+def _has_no_elements(node: LexborNode) -> bool:
+    """Return whether an element has only one text, as most headings have: a query takes longer than this look."""
+    child = node.first_child
+    return child is None or (child.tag == "-text" and child.next is None)
 
 
 def _name_of_empty(node: LexborNode) -> str:

@@ -143,9 +143,9 @@ def _open_raw_text(html: bytes, start: int, end: int) -> bytes:
 
 
 _LISTING = re.compile(rb"<(?:[pP][rR][eE]|[cC][oO][dD][eE])")
-_NUMBERED = re.compile(rb"-(?<=[dD][aA][tT][aA]-)[lL][iI][nN][eE]-[nN][uU][mM][bB][eE][rR]")
-"""The starts of listings in any case. Each pattern begins with one character, for which the search skips all others:
-one pattern of both that ignores case takes eight times as long, a tenth of a page's time."""
+_NUMBERED = b"data-line-number"
+"""The starts of listings. The pattern begins with one character, for which the search skips all others: one pattern of
+both that ignores case takes eight times as long, a tenth of a page's time."""
 
 
 @dataclass(slots=True)
@@ -156,8 +156,8 @@ class Parsed:
     walk: Walk
     head: Head
     html: str
-    encoded: bytes
-    """The same in UTF-8, with the ends of raw texts (`close_raw_texts`)."""
+    lowered: bytes
+    """The same in UTF-8 and lower case, with the ends of raw texts (`close_raw_texts`)."""
     quirk: Quirk | None = None
     """The site's quirk, if its `content` matched. The walk then has only the page's own text."""
     written: dict[str, object] | None = None
@@ -191,14 +191,14 @@ def parse_page(
     encoded = close_raw_texts(encoded)
     refuse_nesting(encoded, safe_tags=SAFE_TAGS)
     tree = _tree(encoded)
-    parsed = Parsed(tree, Walk(), _read_head(tree, text, headers), text, encoded)
+    parsed = Parsed(tree, Walk(), _read_head(tree, text, headers), text, encoded.lower())
     parsed.is_styled = IS_STYLED in headers and is_judged(tree)
     parsed.written = read_written_fields(parsed.head.scripts) if parsed.head.clean and not whole else None
     parsed.head.clean = whole or parsed.written is not None
     if parsed.head.clean:
         _walk_shown(parsed, tree.body, explaining)
         return parsed
-    parsed.has_code = bool(_LISTING.search(encoded) or _NUMBERED.search(encoded))
+    parsed.has_code = bool(_NUMBERED in parsed.lowered or _LISTING.search(encoded))
     if parsed.has_code:
         clean_listings(tree)
     quirk = quirk_of(host_of(url)) if url else None
@@ -299,7 +299,7 @@ def _hidden_texts(hidden: Hidden) -> RemovedTexts:
 
 def count_page(parsed: Parsed) -> PageCounts:
     """Return what is on the page beside its main content."""
-    markup = parsed.encoded[:MAX_ADS_BYTES].lower()
+    markup = parsed.lowered[:MAX_ADS_BYTES]
     ads = sum(map(markup.count, _ADS))
     return PageCounts(page_words=_count_words(parsed.walk), hidden_words=parsed.hidden_words, ads=ads)
 

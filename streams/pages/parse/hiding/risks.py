@@ -6,7 +6,7 @@ What surely hides is known by `styles`. Here a value is a risk unless it surely 
 import re
 from collections.abc import Callable, Mapping
 
-from streams.pages.parse.hiding.styles import PIXELS_OF_UNIT, Declarations, is_drawn_otherwise, length_of
+from streams.pages.parse.hiding.styles import PIXELS_OF_UNIT, Declarations, is_drawn_otherwise, length_of, read_once
 
 _FAR_PIXELS, _FAR_SHARE = 500.0, 90.0
 _SMALL_SHARE, _SMALL_LETTERS, _SMALL_BOX = 0.2, 5.0, 2.0
@@ -188,6 +188,7 @@ def may_need_room(text: str) -> bool:
     return _SMALL.search(text.lower()) is not None
 
 
+@read_once
 def has_risks(text: str) -> bool:
     """Return False for declarations that surely hide nothing: a quick test of what each value that hides has."""
     text = text.lower()

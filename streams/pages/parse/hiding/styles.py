@@ -5,10 +5,13 @@ This is no CSS engine: it reads the declarations of one element, in linear time.
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 from streams.pages.parse.hiding.colours import Colour, read_colour
 
+MAX_CACHED = 2_000
+"""Maximum number of declarations that are read once."""
 MAX_CACHED_CHARS = 300
 """Maximum length (characters) of declarations that are read once: pages repeat short ones."""
 FAR_PIXELS = 900
@@ -43,14 +46,23 @@ _BEHIND = re.compile(r"background|transparent|[(]|#(?:[0-9a-f]{3}|[0-9a-f]{6})0"
 `overflow`, or both others. A word is looked for before a pattern: most blocks have none."""
 
 Declarations = Mapping[str, str]
+_T = TypeVar("_T")
 
 
+def read_once(judge: Callable[[str], _T]) -> Callable[[str], _T]:
+    """Keep what a function returns for short declarations: pages, and the pages of a host, repeat them."""
+    judge_again = lru_cache(maxsize=MAX_CACHED)(judge)
+
+    @wraps(judge)
+    def read(text: str) -> _T:
+        return judge_again(text) if len(text) <= MAX_CACHED_CHARS else judge(text)
+
+    return read
+
+
+@read_once
 def read_declarations(text: str) -> Declarations:
     """Return the value of each property, both in lower case. Comments and escapes are resolved; the last value wins."""
-    return _read_again(text) if len(text) <= MAX_CACHED_CHARS else _read(text)
-
-
-def _read(text: str) -> Declarations:
     text = unescape(remove_literals(text))
     found: dict[str, str] = {}
     important: set[str] = set()
@@ -66,9 +78,6 @@ def _read(text: str) -> Declarations:
             continue
         found[name] = " ".join(value.split())
     return found
-
-
-_read_again = lru_cache(maxsize=1_000)(_read)
 
 
 def remove_literals(text: str) -> str:
@@ -292,6 +301,7 @@ def declares(declared: Declarations, way: str) -> bool:
     return any(name in declared for name in _PROPERTIES.get(way, (way,)))
 
 
+@read_once
 def may_hide(style: str) -> bool:
     """Return False for a text that surely hides nothing: a quick test."""
     if "\\" in style or "/*" in style:
