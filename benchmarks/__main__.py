@@ -60,6 +60,7 @@ SECTIONS: Sections = {
         "limits": ("benchmarks.search.limits:run", "How gateways share a budget through Cassandra."),
         "suggest": ("benchmarks.search.suggest:run", "Suggestions: in memory, and over HTTP."),
         "first-results": ("benchmarks.search.first_results:run", "First results over the bundled web."),
+        "ten-languages": ("benchmarks.search.ten_languages:run", "Questions over pages in ten languages."),
         "known-items": ("benchmarks.search.known_items:run", "How often the page that a query names is first."),
         "open-sets": ("benchmarks.search.open_sets:run", "Makes test collections of further kinds."),
         "late-interaction": ("benchmarks.search.late_interaction:run", "What vectors of tokens add to the ranking."),

@@ -213,7 +213,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.vectors.index_agent:build",
         stores=("records", "vectors", "models"),
         concurrency=8,
-        version=2,
+        version=3,
         urgent=(PageRemoved,),
     ),
     Stage(
