@@ -173,7 +173,7 @@ async def _head_first(
         values = shown(answer, running.request) | {
             "answer": await running.answer() if is_ready else answer,
             "is_ready": is_ready,
-            "is_asked": query["page"] == 1 and asks(answer.text),
+            "is_asked": not is_ready and query["page"] == 1 and asks(answer.text),
             "has_late": late is not None,
         }
         yield views.render("search_results.html", request, **values)
