@@ -90,18 +90,10 @@ class ExtrasReader:
         with trace.timed("similar_ms"):
             similar, facts, sentences = await asyncio.gather(
                 self._read_similar(ids, visible, deadline, trace),
-                self._read_facts(ids, visible, deadline, trace),
-                self._sentences.of(() if is_phrase else pages, visible, deadline, trace, frame),
+                self._facts.read(partial(self._stores.normalized, ids, visible=visible), deadline.for_similar()),
+                self._sentences.of(() if is_phrase else pages, visible, deadline, frame),
             )
         return Extras(similar, facts or {}, sentences)
-
-    async def _read_facts(
-        self, pages: Sequence[UUID], visible: Visible, deadline: Deadline, trace: Trace
-    ) -> Mapping[UUID, Normalized] | None:
-        """Return the facts of the pages; None if they could not be read. Then no text may be given to a model."""
-        read = partial(self._stores.normalized, pages, visible=visible)
-        on_missing = trace.missing("facts", "The store of records {}; facts are left out, and models get no text.")
-        return await self._facts.read(read, deadline.for_similar(), on_missing)
 
     async def _read_similar(
         self, pages: Sequence[UUID], visible: Visible, deadline: Deadline, trace: Trace
@@ -123,20 +115,14 @@ class FirstSentences:
         self._part = OptionalPart("first sentences", partial(on_failure, "vectors"), Rest(REST_SECONDS))
 
     async def of(
-        self,
-        pages: Sequence[PageHits],
-        visible: Visible,
-        deadline: Deadline,
-        trace: Trace,
-        frame: Collection[UUID] = (),
+        self, pages: Sequence[PageHits], visible: Visible, deadline: Deadline, frame: Collection[UUID] = ()
     ) -> Mapping[UUID, Hit]:
         """Return the first sentence of each page without a statement that makes sense by itself, if it has one."""
         wanted = [page.page_id for page in pages if not any(_may_be_shown(hit, frame) for hit in page.hits)]
         if not wanted:
             return {}
         read = partial(self._stores.first_statements, wanted, MAX_ORDINAL, visible=visible)
-        on_missing = trace.missing("sentences", "The index {}; first sentences of pages are not shown.")
-        return choose_first_sentences(await self._part.read(read, deadline.for_similar(), on_missing) or (), frame)
+        return choose_first_sentences(await self._part.read(read, deadline.for_similar()) or (), frame)
 
 
 def choose_first_sentences(statements: Sequence[Hit], frame: Collection[UUID] = ()) -> dict[UUID, Hit]:

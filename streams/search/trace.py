@@ -14,7 +14,7 @@ from streams.search.ranking.weights import Weight
 OrderingPart = Literal["dense", "rerank", "authority", "clicks"]
 """The optional parts that give scores: without one of them, the order of results is another."""
 ORDERING_PARTS: frozenset[OrderingPart] = frozenset(get_args(OrderingPart))
-Part = OrderingPart | Literal["sparse", "index", "copies", "similar", "facts", "sentences"]
+Part = OrderingPart | Literal["sparse", "index", "copies", "similar"]
 State = Literal["ok", "cached", "empty", "failed"]
 
 _LEFT_OUT: dict[OrderingPart, str] = {

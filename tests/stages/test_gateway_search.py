@@ -335,22 +335,3 @@ async def test_similar_pages_that_are_not_known_cost_no_results(stores: Stores, 
     assert answer["partial"] is True
     assert [reason["part"] for reason in answer["reasons"]] == ["similar"]
     assert "similar" not in answer["results"][0]
-
-
-@pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
-@pytest.mark.parametrize(
-    ("part", "store", "read"),
-    [
-        ("similar", "fingerprints", "groups"),
-        ("facts", "pages", "get_normalized"),
-        ("authority", "host_links", "ranks"),
-    ],
-)
-async def test_each_part_that_could_not_be_read_is_named(
-    stores: Stores, broken: Any, part: str, store: str, read: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An answer without a part looks like an answer that has none: only a reason tells them apart."""
-    monkeypatch.setattr(getattr(stores, store), read, getattr(broken, read))
-    answer = (await ask(stores, q="log")).json()
-    assert answer["results"]
-    assert (answer["partial"], part in {reason["part"] for reason in answer["reasons"]}) == (True, True)

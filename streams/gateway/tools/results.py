@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from streams.pages.document.consent import Consent
+from streams.pages.document.consent import UNREAD_RECORD, Consent
 
 MAX_TEXT_CHARS = 20_000
 """Maximum characters of a page's text in one result. The next characters are a further call away."""
@@ -50,7 +50,7 @@ class SearchResult(_Result):
 
     query: str
     results: list[Source]
-    partial: bool = Field(False, description="A part of the search failed: there may be more.")
+    partial: bool = Field(False, description="A part of the search failed: ask again, and there may be more.")
     next: str = Field("", description="The `cursor` of the next results; empty at the end.")
 
 
@@ -111,6 +111,11 @@ class ExtractResult(_Result):
     facts: dict[str, Any] = Field(default_factory=dict, description="Facts that the page states about itself.")
     links: list[str] = Field(default_factory=list, description="Links of its main content.")
     kept_from_models: list[str] = Field(default_factory=list, description=_KEPT)
+
+
+def is_partial(found: Any) -> bool:
+    """Return whether a search lacks a part, or a record that says what its publisher allows: then ask again."""
+    return found["partial"] or any(UNREAD_RECORD in each.get("kept_from_models", ()) for each in found["results"])
 
 
 def to_source(result: Any) -> Source:

@@ -73,7 +73,7 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
         return SearchResult(
             query=found["query"],
             results=[results.to_source(each) for each in found["results"]],
-            partial=found["partial"],
+            partial=results.is_partial(found),
             next=found.get("next", ""),
         )
 
@@ -106,7 +106,7 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
                 answer=quick.get("answer", "") or "\n".join(texts),
                 kind=quick.get("kind", "") or ("quotation" if texts else ""),
                 sources=sources,
-                partial=found["partial"],
+                partial=results.is_partial(found),
             )
             return await _written(riffle, shown) if write and not quick and shown.sources else shown
 

@@ -7,7 +7,6 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from streams.errors import StoreUnavailable
 from streams.search.deadline import Deadline
 from streams.search.extras import (
     MIN_FOOT_ORDINAL,
@@ -15,7 +14,6 @@ from streams.search.extras import (
     choose_first_sentences,
     show_first_sentences,
 )
-from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.statements.sentences.reading_alone import LEAD_OF_LIST, reads_alone
 from streams.stores.protocols import EVERYTHING, Hit, PageHits
@@ -71,20 +69,8 @@ async def test_a_title_or_a_link_to_another_page_is_replaced(replaced: bool, mat
 
     stores: Any = SimpleNamespace(vectors=SimpleNamespace(first_statements=first_statements))
     page = PageHits(uuid5(PAGES, "a"), tuple(matched), 0.9)
-    found = await FirstSentences(SeenStores(stores), lambda *_: None).of([page], EVERYTHING, Deadline(9.0), Trace())
+    found = await FirstSentences(SeenStores(stores), lambda *_: None).of([page], EVERYTHING, Deadline(9.0))
     assert (bool(found), asked) == (replaced, [page.page_id] if replaced else [])
-
-
-async def test_first_sentences_that_could_not_be_read_are_named() -> None:
-    """Otherwise a title in the place of a sentence would look like all that the page has."""
-
-    async def first_statements(*_: Any) -> list[Hit]:
-        raise StoreUnavailable("the index does not answer")
-
-    stores: Any = SimpleNamespace(vectors=SimpleNamespace(first_statements=first_statements))
-    page, trace = PageHits(uuid5(PAGES, "a"), (hit("Home", kind="heading"),), 0.9), Trace()
-    assert not await FirstSentences(SeenStores(stores), lambda *_: None).of([page], EVERYTHING, Deadline(9.0), trace)
-    assert trace.reasons == {"sentences": "The index did not answer; first sentences of pages are not shown."}
 
 
 def test_a_line_of_the_frame_is_no_first_sentence() -> None:
