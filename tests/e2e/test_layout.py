@@ -8,6 +8,7 @@ import pytest
 
 from streams.answers.choosing import FoundAnswer
 from streams.answers.statement_source import StatementAnswers
+from streams.gateway.search.html import BESIDE_SECONDS
 from streams.search.deadline import Deadline
 from streams.search.searcher import Found
 from streams.seen.stores import SeenStores
@@ -154,6 +155,30 @@ async def test_a_late_answer_moves_nothing(tab: Tab, width: int, has_answer: boo
         await tab.until("document.querySelector('.bottom') !== null")
         assert await tab.evaluate("document.querySelector('.found, .no-answer').getClientRects().length") == 1
         assert await tab.evaluate(TOP) == before
+    await app.state.gateway.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "q=what+is+a+riffle",  # its definition stands above the results, and is the answer
+        "q=what+is+5+miles+in+km",
+        "q=what+is+a+riffle&host=nowhere.example",  # nothing is found
+    ],
+)
+async def test_nothing_is_looked_for_where_no_answer_can_come(tab: Tab, query: str) -> None:
+    class Late(StatementAnswers):
+        async def find_among(self, found: Found, deadline: Deadline) -> FoundAnswer | None:
+            await asyncio.sleep(3 * BESIDE_SECONDS)
+            return await super().find_among(found, deadline)
+
+    stores = await demo_stores()
+    app = gateway(stores, sources=[Late(SeenStores(stores))], deadline_seconds=30)
+    async with served(app) as site:
+        await tab.open(f"{site}/search?{query}")
+        said = await tab.evaluate("document.body.innerText")
+        assert "Looking for an answer" not in said
+        assert "No result answers" not in said
     await app.state.gateway.close()
 
 

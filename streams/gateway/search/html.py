@@ -173,7 +173,7 @@ async def _head_first(
         values = shown(answer, running.request) | {
             "answer": await running.answer() if is_ready else answer,
             "is_ready": is_ready,
-            "is_asked": not is_ready and query["page"] == 1 and asks(answer.text),
+            "is_asked": not is_ready and query["page"] == 1 and _is_to_answer(answer),
             "has_late": late is not None,
         }
         yield views.render("search_results.html", request, **values)
@@ -186,6 +186,11 @@ async def _head_first(
         yield views.render("_footer.html", request, **values)
     finally:
         running.cancel()  # the person may have left
+
+
+def _is_to_answer(answer: SearchAnswer) -> bool:
+    """Return whether a late answer has a place above these results: a quick answer stands there already."""
+    return asks(answer.text) and bool(answer.results) and not answer.nearest_only and answer.quick is None
 
 
 def _hidden_results(running: RunningSearch) -> int:
