@@ -191,3 +191,34 @@ async def test_a_sentence_of_any_script_has_its_place_in_a_link(tab: Tab, site: 
     texts = await tab.evaluate("[...document.querySelectorAll('.statement a')].map(e => e.innerText)")
     assert links
     assert all(link.split(",")[0].split()[0] in text for link, text in zip(links, texts, strict=True))
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+async def test_the_mark_of_the_menu_covers_nothing_whatever_the_direction_of_a_result(
+    tab: Tab, site: str, width: int
+) -> None:
+    await tab.look(width=width, height=900)
+    await tab.open(site + PATHS["right-to-left"])
+    assert await tab.evaluate("document.querySelectorAll('article[dir=rtl]').length") >= 1
+    covered = """[...document.querySelectorAll('.result')].filter(result => {
+      const mark = result.querySelector('.about > summary').getBoundingClientRect();
+      return [...result.querySelectorAll('.tile, .address, .date')].map(each => each.getBoundingClientRect()).some(
+        box => box.left < mark.right - 1 && mark.left < box.right - 1 && box.top < mark.bottom - 1);
+    }).length"""
+    assert await tab.evaluate(covered) == 0
+    for menu in range(await tab.evaluate("document.querySelectorAll('.about').length")):
+        left, right = await tab.evaluate(
+            f"(e => {{ e.open = true; const b = e.querySelector('.menu').getBoundingClientRect(); e.open = false; "
+            f"return [b.left, b.right] }})(document.querySelectorAll('.about')[{menu}])"
+        )
+        assert left >= 0
+        assert right <= width
+
+
+async def test_the_line_below_the_filters_goes_from_edge_to_edge(tab: Tab, site: str) -> None:
+    for width in (1280, 1920):
+        await tab.look(width=width, height=900)
+        await tab.open(site + TEN)
+        edges = "(b => [b.left, b.right])(document.querySelector('.filters').getBoundingClientRect())"
+        assert await tab.evaluate(edges) == [0, width]
+        assert await tab.evaluate("document.querySelector('.sites')?.getBoundingClientRect().width ?? 0") <= 320

@@ -277,6 +277,31 @@ async def test_a_printed_page_has_its_query_and_its_addresses_but_no_controls(ta
         assert await tab.evaluate("document.querySelector('h1').getBoundingClientRect().height") > 20
         address = await tab.evaluate("getComputedStyle(document.querySelector('.result h2 a'), '::after').content")
         assert "https://" in address
+        # A link that is counted has no address that a reader could type.
+        await tab.evaluate("document.querySelector('.result h2 a').setAttribute('href', '/act?c=payload')")
+        address = await tab.evaluate("getComputedStyle(document.querySelector('.result h2 a'), '::after').content")
+        assert "payload" not in address
+    finally:
+        await tab.command("Emulation.setEmulatedMedia", media="")
+
+
+async def test_a_printed_page_is_whole_and_black_on_white_also_for_a_reader_of_dark_pages(tab: Tab, site: str) -> None:
+    await tab.look(dark=True)
+    await tab.open(f"{site}/search?q=savepoint+insert+listing")
+    await tab.evaluate("document.documentElement.dataset.theme = 'dark'")
+    await tab.evaluate(
+        """document.querySelector('main').insertAdjacentHTML('afterbegin', '<p class="place answer"></p>'
+           + '<section class="found answer">' + '<p>A line.</p>'.repeat(40) + '</section>'
+           + '<section class="model-answer">' + '<p>A line.</p>'.repeat(40) + '</section>')"""
+    )
+    await tab.evaluate(f"document.querySelector('.result pre a').append('{'long ' * 60}')")
+    await tab.command("Emulation.setEmulatedMedia", media="print")
+    try:
+        colours = "(style => [style.color, style.backgroundColor])(getComputedStyle(document.body))"
+        assert await tab.evaluate(colours) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+        cut = "[...document.querySelectorAll('.found, .model-answer, pre, .address')].filter(e => {})"
+        is_cut = "e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1"
+        assert await tab.evaluate(f"{cut.format(is_cut)}.map(e => e.className || e.tagName)") == []
     finally:
         await tab.command("Emulation.setEmulatedMedia", media="")
 
