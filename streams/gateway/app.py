@@ -119,8 +119,8 @@ def create_app(
     public = (
         search_api_routes(gateway.search, guard),
         feed_routes(gateway.search, guard, settings.gateway.public_url),
-        similar_routes(context, content, guard),
-        similar_html_routes(context, content, guard, views),
+        similar_routes(context, content, guard, search.searcher),
+        similar_html_routes(context, content, guard, search.searcher, views, cookies),
         content_api_routes(content, guard),
         extract_routes(context, content, web, guard),
         page_api_routes(context, guard),

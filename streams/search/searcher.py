@@ -6,7 +6,8 @@ when the query has no terms, only its meaning. The answer names each part that f
 answer, or a ranking without end, ends the search: SearchUnavailable.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from secrets import token_bytes
@@ -34,7 +35,9 @@ from streams.search.query_language.query import WrittenOperator, find_operators
 from streams.search.ranker import PASSES, Ranker, Reader
 from streams.search.ranking.confidence import min_confidence
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
+from streams.search.ranking.filters import Rules, pass_checks
 from streams.search.ranking.fusion import first_pages
+from streams.search.ranking.rules import NO_RULES, PersonalRules
 from streams.search.ranking.weights import weight_of
 from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
 from streams.search.request import SearchRequest
@@ -136,6 +139,15 @@ class Searcher:
             failed=trace.failed,
             next=following,
         )
+
+    async def leave_out(self, pages: Iterable[PageHits], personal: PersonalRules = NO_RULES) -> list[PageHits]:
+        """Return the pages that any search may show a person with these rules, in their order."""
+        rules = Rules(
+            block_list=await self._block_lists.current(),
+            hide_adult=self.options.hide_adult or personal.hide_adult,
+            personal=personal,
+        )
+        return list(pass_checks(pages, rules, Counter()))
 
     async def _settle(self, query: IndexQuery, deadline: Deadline, trace: Trace) -> tuple[Ranked, int]:
         """Return the results, from lists that are as long as the requested page needs, and the place of their depth."""

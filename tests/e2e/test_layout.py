@@ -176,9 +176,9 @@ async def test_nothing_is_looked_for_where_no_answer_can_come(tab: Tab, query: s
     app = gateway(stores, sources=[Late(SeenStores(stores))], deadline_seconds=30)
     async with served(app) as site:
         await tab.open(f"{site}/search?{query}")
-        said = await tab.evaluate("document.body.innerText")
-        assert "Looking for an answer" not in said
-        assert "No result answers" not in said
+        text = await tab.evaluate("document.body.innerText")
+        assert "Looking for an answer" not in text
+        assert "No result answers" not in text
     await app.state.gateway.close()
 
 

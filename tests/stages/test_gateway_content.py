@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 from html import unescape
+from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import fromstring
 
@@ -25,10 +26,11 @@ PAGE = page_id(URL)
 TEXTS = [f"Statement number {number} about the log." for number in range(7)]
 
 
-async def filled(**facts: Any) -> Stores:
-    """Stores with one indexed page of seven statements, and a similar page."""
+async def filled(*others: dict[str, Any], **facts: Any) -> Stores:
+    """Stores with one indexed page of seven statements, a similar page, and `others`."""
     rows = [statement(URL, text, title="Logs") for text in TEXTS]
-    stores = await searchable([*rows, statement("https://other.example/", "Another statement about the log.")])
+    similar = statement("https://other.example/", "Another statement about the log.")
+    stores = await searchable([*rows, similar, *others])
     document = Document(
         URL,
         "Logs",
@@ -112,6 +114,25 @@ async def test_similar_pages_are_others_and_of_the_own_site() -> None:
         own = (await web.get("/api/v1/similar", params={"page": URL}, headers=header)).json()
     assert [each["url"] for each in found["pages"]] == ["https://other.example/"]
     assert own["pages"] == []
+
+
+async def test_similar_pages_are_those_that_a_search_may_show(tmp_path: Path) -> None:
+    """A page that an operator or a person keeps out of results does not come back as similar to one."""
+    refused = [f"https://{name}.example/" for name in ("blocked", "hidden", "adult")]
+    texts = ["A statement about the log."] * 2 + ["A hardcore porn statement about the log."]
+    stores = await filled(*map(statement, refused, texts))
+    (tmp_path / "hosts").write_text("blocked.example")
+    limits = {"block_lists": (tmp_path / "hosts",), "keys": ("k" * 32,)}
+    async with client(gateway(stores, limits=limits)) as web:
+        of_people, of_programs = f"/similar?page={PAGE}", f"/api/v1/similar?page={PAGE}"
+        found = {each["url"] for each in (await web.get(of_programs)).json()["pages"]}
+        assert found == {"https://other.example/", "https://hidden.example/"}
+        assert "https://hidden.example/" in (await web.get(of_people, headers={"accept": "text/html"})).text
+        form = {"site": "hidden.example", "rule": "hidden"}
+        await web.post("/preferences/site", data=form, headers={"sec-fetch-site": "same-origin"})
+        page = (await web.get(of_people, headers={"accept": "text/html"})).text
+    assert "https://other.example/" in page
+    assert [url for url in refused if url in page] == []
 
 
 async def test_a_feed_has_the_newest_results() -> None:

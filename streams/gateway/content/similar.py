@@ -1,6 +1,7 @@
 """`/similar` and `/api/v1/similar`: pages of similar content, by the vectors of the page's statements."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Annotated
 from uuid import UUID
 
@@ -20,9 +21,12 @@ from streams.gateway.http.problems import Problem, ProblemError, search_unavaila
 from streams.gateway.http.requests import api_router
 from streams.gateway.http.templates import Views
 from streams.gateway.page.lookup import PageData
+from streams.gateway.preferences.cookies import Cookies
 from streams.pages.document.consent import consent_of
+from streams.search.ranking.rules import NO_RULES, PersonalRules
+from streams.search.searcher import Searcher
 from streams.stores.page_record import Normalized
-from streams.stores.protocols import Filters, Hit, Visible
+from streams.stores.protocols import Filters, Hit, PageHits, Visible
 
 READ_STATEMENTS = 200
 """Maximum statements of the page whose vectors are read: its beginning."""
@@ -69,7 +73,9 @@ SHOWN = 10
 """Number of pages that people see."""
 
 
-def similar_html_routes(context: GatewayContext, content: PageContent, guard: Guard, views: Views) -> APIRouter:
+def similar_html_routes(
+    context: GatewayContext, content: PageContent, guard: Guard, searcher: Searcher, views: Views, cookies: Cookies
+) -> APIRouter:
     """Return the route for people: "more like this"."""
     router = APIRouter(include_in_schema=False)
 
@@ -78,7 +84,7 @@ def similar_html_routes(context: GatewayContext, content: PageContent, guard: Gu
         charge = await guard.charge_person(request)
         data = await content.find(str(page), charge.visible)
         charge.spend(SIMILAR)
-        found = await _similar(context, data, charge.visible, SHOWN)
+        found = await _similar(context, data, charge.visible, SHOWN, searcher, cookies.read(request).rules())
         normalized = data.record.normalized
         subject = presentation.clean_line(normalized.title if normalized else "") or data.url
         rendered = views.render("similar.html", request, found=found, subject=subject)
@@ -87,7 +93,7 @@ def similar_html_routes(context: GatewayContext, content: PageContent, guard: Gu
     return router
 
 
-def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) -> APIRouter:
+def similar_routes(context: GatewayContext, content: PageContent, guard: Guard, searcher: Searcher) -> APIRouter:
     router = api_router("search")
 
     @router.get(
@@ -103,23 +109,30 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
     ) -> SimilarAnswer:
         data = await content.find(page, charge.visible)
         charge.spend(SIMILAR)
-        return await _similar(context, data, charge.visible, count)
+        return await _similar(context, data, charge.visible, count, searcher)
 
     return router
 
 
-async def _similar(context: GatewayContext, data: PageData, visible: Visible, count: int) -> SimilarAnswer:
-    """Return the pages whose content is nearest to a page's. Raises ProblemError."""
+async def _similar(
+    context: GatewayContext,
+    data: PageData,
+    visible: Visible,
+    count: int,
+    searcher: Searcher,
+    personal: PersonalRules = NO_RULES,
+) -> SimilarAnswer:
+    """Return the pages whose content is nearest to a page's, of those that a search may show. Raises ProblemError."""
     try:
         async with asyncio.timeout(context.settings.gateway.deadline_seconds):
             hits = await _nearest(context, data, visible)
-            records = await context.stores.normalized([hit.payload.page_id for hit in hits], visible=visible)
+            allowed = await searcher.leave_out(_to_pages(hits), personal)
+            pages = sorted(allowed, key=lambda page: -page.score)[:count]
+            records = await context.stores.normalized([page.page_id for page in pages], visible=visible)
     except (RiffleError, TimeoutError) as error:
         context.metrics.count_failure("vectors", error)
         raise ProblemError(search_unavailable("The index does not answer.", error)) from error
-    pages = list({hit.payload.page_id: hit for hit in reversed(hits)}.values())
-    pages.sort(key=lambda hit: -hit.score)
-    shown = tuple(_to_similar(hit, records.get(hit.payload.page_id)) for hit in pages[:count])
+    shown = tuple(_to_similar(page.hits[0], records.get(page.page_id)) for page in pages)
     return SimilarAnswer(page_id=data.page_id, url=data.url, pages=shown)
 
 
@@ -139,6 +152,13 @@ async def _nearest(context: GatewayContext, data: PageData, visible: Visible) ->
         limit=READ_CANDIDATES,
     )
     return list(found.dense)
+
+
+def _to_pages(hits: Iterable[Hit]) -> list[PageHits]:
+    groups: dict[UUID, list[Hit]] = {}
+    for hit in hits:
+        groups.setdefault(hit.payload.page_id, []).append(hit)
+    return [PageHits(page, tuple(group), group[0].score) for page, group in groups.items()]
 
 
 def _to_similar(hit: Hit, record: Normalized | None) -> SimilarByContent:

@@ -107,7 +107,7 @@ def check_pages(pages: Iterable[PageHits], rules: Rules, wanted: int) -> Checked
     """Return the first pages that pass the checks: `wanted` different ones, and the near-duplicates among them."""
     found = Checked()
     compared, different = ComparedPages(), 0
-    for page in _pass_checks(pages, rules, found.counts):
+    for page in pass_checks(pages, rules, found.counts):
         if near := compared.find_near(page):
             found.near[page.page_id] = near
         different += not near
@@ -129,7 +129,7 @@ def apply_filters(pages: Sequence[PageHits], rules: Rules, wanted: int, near: Ne
     return found
 
 
-def _pass_checks(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) -> Iterator[PageHits]:
+def pass_checks(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) -> Iterator[PageHits]:
     """Yield the pages that pass the checks, and count the others."""
     checks: tuple[tuple[str, Callable[[PageHits], bool]], ...] = (
         ("conditions", lambda page: not rules.conditions or meets(page, rules.conditions)),
