@@ -75,7 +75,7 @@ class EventOverdue(TransientError):
 
 
 class EventEarly(TransientError):
-    """An event's times are later than Kafka's time of its record, by more than clocks may differ."""
+    """An event's times are later than this machine's, by more than clocks may differ."""
 
 
 class SearchUnavailable(TransientError):

@@ -6,7 +6,8 @@
                         event that fails while others are handled goes through the retry topic, for about a day at most
     TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first to the topic
                         with the short delay, and after the last attempt there to the dead-letter topic
-    EventEarly          its times are in the future: retry topics at once, and it is handled when its time has come
+    EventEarly          its times are in the future: retry topics at once. It is handled if its time comes before the last
+                        attempt there, and is a dead letter otherwise
     EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
@@ -126,7 +127,7 @@ class Processor:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
     max_ahead_seconds: float = inf
-    """Maximum time by which an event may be ahead of Kafka's time of its record (seconds)."""
+    """Maximum time by which an event may be ahead of this machine's clock (seconds)."""
 
     async def process(self, incoming: Incoming) -> Result:
         """Process one event to its end. Raises UsageError, and NotDelivered if Kafka does not take a record."""
@@ -152,7 +153,7 @@ class Processor:
             if failure := failure_of(incoming):
                 origin, attempts = await self._read_original(incoming, failure), failure.attempts
             event, envelope = event_of(self.stage.inputs, origin)
-            require_past(event, envelope, incoming, self.max_ahead_seconds)
+            require_past(event, envelope, self.now(), self.max_ahead_seconds)
         except (NewerEvent, EventEarly) as error:
             self.observer.failed(origin, error, attempts + 1)
             return await self._give_up(origin, error, attempts + 1)

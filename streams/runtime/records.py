@@ -244,22 +244,22 @@ def event_of(models: Iterable[type[Event]], record: Incoming) -> tuple[Event, En
     return _read(lambda: decode(_model(models, record), record.value, record.headers))
 
 
-def require_past(event: Event, envelope: Envelope, record: Incoming, allowed_seconds: float) -> None:
-    """Raise EventEarly if a time by which the event is ordered is later than Kafka's time of the record, by more than
-    `allowed_seconds`.
+def require_past(event: Event, envelope: Envelope, now: datetime, allowed_seconds: float) -> None:
+    """Raise EventEarly if a time by which the event is ordered is later than now, by more than `allowed_seconds`.
 
     Times order what two events of a page do: from a wrong clock, one would outrank all later events for as long as the
-    clock was ahead. A removal on request may outrank them: it holds until it is withdrawn.
+    clock was ahead. A removal on request may outrank them: it holds until it is withdrawn. `now` is of this machine,
+    whose clock was compared: nobody compares a broker's.
     """
     times = {"its time": envelope.time.timestamp()}
     is_request = getattr(event, "reason", None) == "request"
     if (generation := getattr(event, "generation", None)) is not None and not is_request:
         times["its generation"] = generation / 1_000_000
     name = max(times, key=times.__getitem__)
-    ahead_seconds = times[name] - record.time
-    if record.time and ahead_seconds > allowed_seconds:
+    ahead_seconds = times[name] - now.timestamp()
+    if ahead_seconds > allowed_seconds:
         raise EventEarly(
-            f"{name} is {ahead_seconds:.0f} s later than Kafka's time of the record, and {allowed_seconds:g} s are "
+            f"{name} is {ahead_seconds:.0f} s ahead of this machine's clock, and {allowed_seconds:g} s are "
             f"allowed: check the clock of its producer, {envelope.source}"
         )
 

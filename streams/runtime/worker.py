@@ -222,7 +222,7 @@ async def _start(
     observer = StageObserver(stage.label, metrics, provider)
     app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions, brake)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=prepared.stores.blobs)
-    # The clocks of the event's producer and of Kafka may each differ by the bound from Cassandra's.
+    # The clocks of the event's producer and of this machine may each differ by the bound from Cassandra's.
     processor.max_ahead_seconds = 2 * max(settings.crawl.clock_bound_seconds, MIN_STEP_SECONDS)
     app.connect(processor, observer)
     watch = None

@@ -215,17 +215,27 @@ async def test_an_event_from_the_future_waits_for_its_time(
     assert len(agent.seen) == (result == "handled")
     if result == "handled":
         return
-    later = Incoming("answer.retry", 0, 0, record.key, record.value, sent[0].headers, time=seconds + 7_200)
+    again = Incoming("answer.retry", 0, 0, record.key, record.value, sent[0].headers, time=seconds)
     assert sent[0].topic == "answer.retry"
-    assert await processor.process(later) == "handled", "Kafka's time of the record in the retry topic is its own"
-    assert await processor.process(replace(later, time=seconds)) == "retried"
+    assert await processor.process(again) == "retried"
+    processor.now = lambda: NOW + timedelta(hours=2)
+    assert await processor.process(again) == "handled", "its time has come"
     assert b"/riffle/clock" in header(sent[0], "riffle-error")
+
+
+@pytest.mark.parametrize("ahead", [-3_600, 3_600])
+async def test_the_clock_of_a_broker_makes_no_event_early(ahead: float) -> None:
+    """Nobody compares it with another clock: the events of all producers came from an hour ahead."""
+    processor, _, _ = harness(Failing())
+    processor.max_ahead_seconds = 10
+    assert await processor.process(replace(incoming(), time=NOW.timestamp() + ahead)) == "handled"
 
 
 async def test_an_event_far_in_the_future_is_a_dead_letter() -> None:
     processor, sent, _ = harness(Failing())
     processor.max_ahead_seconds = 10
-    came = replace(incoming(), time=NOW.timestamp() - 86_400)
+    processor.now = lambda: NOW - timedelta(days=1)
+    came = incoming()
     results = [await processor.process(came)]
     while results[-1] == "retried":
         letter = sent[-1]
