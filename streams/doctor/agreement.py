@@ -1,7 +1,8 @@
 """The check that the stores agree: of a sample of pages, the history, the frontier, the record and the index.
 
 Each disagreement names its page, and the command that brings the stores together again. A page whose last step is not
-old may be on its way through the stages, so it is not judged. A page costs at most seven requests of one row or count.
+old may be on its way through the stages, so it is not judged. One that has waited longer for a stage is a warning: the
+stage may be hours behind. A page costs at most seven requests of one row or count.
 """
 
 import shlex
@@ -11,7 +12,7 @@ from uuid import UUID
 
 from schemas.envelope import utc_from_micros
 from streams.crawl.urls import host_of
-from streams.doctor.findings import Finding, failure, ok
+from streams.doctor.findings import Finding, failure, ok, warning
 from streams.ledger.history import frontier_steps, record_steps, removal_steps, url_of
 from streams.ledger.status import PageStatus, status_of
 from streams.plain_text import count_of
@@ -54,7 +55,8 @@ async def check_agreement(
     stores: Stores, page_ids: Sequence[UUID], now: int, show: Callable[[int], None] = lambda _: None
 ) -> list[Finding]:
     """Compare the stores about these pages. `show` is called with the number of pages that are done."""
-    collection, pages, under_way, found = await stores.vectors.active(), 0, 0, list[str]()
+    collection, pages, under_way = await stores.vectors.active(), 0, 0
+    found, waiting = list[str](), list[str]()
     for done, page_id in enumerate(page_ids, start=1):
         page = await _read(stores, collection, page_id)
         if now - page.last_at < SETTLED_SECONDS * 1_000_000:
@@ -62,17 +64,21 @@ async def check_agreement(
         else:
             pages += 1
             found += [f"{page.url or page.page_id}: {line}" for line in disagreements(page)]
+            waiting += [f"{page.url or page.page_id}: {line}" for line in _of_waiting(page)]
         show(done)
-    return list(_judge(pages, under_way, found))
+    return list(_judge(pages, under_way, found, waiting))
 
 
-def _judge(pages: int, under_way: int, found: Sequence[str]) -> Iterator[Finding]:
+def _judge(pages: int, under_way: int, found: Sequence[str], waiting: Sequence[str]) -> Iterator[Finding]:
     if found:
         yield failure(
             CHECK, f"{count_of(len(found), 'disagreement')} in {count_of(pages, 'page')}", "As each line says.", *found
         )
     else:
         yield ok(CHECK, f"{count_of(pages, 'page')}: history, frontier, record and index agree")
+    if waiting:
+        says = f"{count_of(len(waiting), 'page')} waited for a stage for over half an hour"
+        yield warning(CHECK, says, "If no stage is behind, their events were lost.", *waiting)
     if under_way:
         yield ok(CHECK, f"{count_of(under_way, 'page')}, with a step in the last half hour: not compared")
 
@@ -113,9 +119,14 @@ def disagreements(page: StoredPage) -> Iterator[str]:
     if (ledger.status, ledger.reason) != (all_stores.status, all_stores.reason):
         replay = f"riffle replay --from ledger --host {host}"
         yield f"the ledger says {_name(ledger)}, the record says {_name(all_stores)}. {replay}"
-    if all_stores.waits_for and all_stores.waits_for not in _WAITS_AT_WILL:
+
+
+def _of_waiting(page: StoredPage) -> Iterator[str]:
+    stage = page.status.waits_for
+    if stage and stage not in _WAITS_AT_WILL:
         since = f"{utc_from_micros(page.last_at):%Y-%m-%d %H:%M} UTC"
-        yield f"it waits for {all_stores.waits_for} since {since}. riffle status --topics; then {crawl}"
+        crawl = f"riffle crawl {shlex.quote(page.url)} --depth 0"
+        yield f"it waits for {stage} since {since}. riffle status --topics; then {crawl}"
 
 
 def _of_index(page: StoredPage, crawl: str, recompute: str) -> Iterator[str]:

@@ -6,8 +6,8 @@
                         event that fails while others are handled goes through the retry topic, for about a day at most
     TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first to the topic
                         with the short delay, and after the last attempt there to the dead-letter topic
-    EventEarly          its times are in the future: retry topics at once. It is handled if its time comes before the last
-                        attempt there, and is a dead letter otherwise
+    EventEarly          its times are in the future: retry topics at once. If its time comes before the last attempt there,
+                        it is handled
     EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once

@@ -169,6 +169,13 @@ async def test_each_disagreement_names_its_page_and_what_to_do(
     assert [line for line in lines if line.startswith(named) and expected in line and advice in line], lines
 
 
+async def test_a_page_that_waits_behind_others_is_a_warning_and_no_disagreement(journey: WholeJourney) -> None:
+    """A stage that is an hour behind, as in a large crawl on a small machine, is no fault of the stores."""
+    await lose_event(journey)
+    findings = await check_agreement(journey.stores, [page_id(A)], START + (86_400 + 3_600) * SECOND)
+    assert [(finding.level, len(finding.details)) for finding in findings] == [(Level.OK, 0), (Level.WARNING, 1)]
+
+
 async def test_a_duplicate_of_a_page_without_points_is_named(journey: WholeJourney) -> None:
     await lose_points(journey)
     (line,) = [line for line in await found(journey.stores) if line.startswith(B)]
