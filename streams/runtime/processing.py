@@ -6,7 +6,7 @@
                         event that fails while others are handled goes through the retry topic, for about a day at most
     TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first to the topic
                         with the short delay, and after the last attempt there to the dead-letter topic
-    EventEarly          its times are in the future: retry topics at once. It is handled there if its time comes meanwhile
+    EventEarly          its times are in the future: retry topics at once, and it is handled if its time comes meanwhile
     EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
