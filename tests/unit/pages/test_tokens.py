@@ -61,6 +61,8 @@ INDEX_CASES = [
     ("情報検索を行う", ["情報", "報検", "検索", "を", "行う"]),
     ("ディレクトリの内容をリスト表示する", ["ディレクトリ", "の", "内容", "を", "リスト", "表示", "する"]),
     ("ระบบฐานข้อมูล", ["ระบบ", "ฐาน", "ข้อมูล"]),
+    ("สำหรับน้ำตาล", ["สำหรับ", "น้ำตาล"]),  # the vowel AM, which normal form KC writes as two letters
+    ("ສໍາລັບ ສຳລັບ", ["ສຳລັບ", "ສຳລັບ"]),  # and of Lao, where people type one letter or two
     ("한국어 문장", ["한국", "국어", "문장"]),  # Hangul has spaces, and endings
     ("iPhone手机 and 2024年", ["iphone", "手机", "and", "2024", "年"]),
     ("plain English, c++", ["plain", "english", "c++"]),
