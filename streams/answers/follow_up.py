@@ -5,7 +5,7 @@ No text of a model or of a page is in the state, so nobody can forge a turn, and
 
 from collections.abc import Sequence
 
-from streams.language.function_words import is_function_word
+from streams.language.function_words import is_function_word, shown_language
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import index_words
 
@@ -32,6 +32,7 @@ def search_of_turns(turns: Sequence[str]) -> str:
 
 
 def _stands_alone(question: str) -> bool:
-    asked, language = index_words(question), identify(question).language
+    asked = index_words(question)
+    language = shown_language(asked, identify(question).language)
     own = [word for word in asked if not is_function_word(word, language) and word not in _POINTING]
     return len(own) >= MIN_OWN_WORDS and _POINTING.isdisjoint(asked)

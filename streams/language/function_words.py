@@ -80,11 +80,27 @@ _TEXTS = {
 }
 FUNCTION_WORDS = {label: frozenset(text.split()) for label, text in _TEXTS.items()}
 FUNCTION_WORDS["en"] |= QUESTION_WORDS
+MIN_SHOWN = 2
+"""Minimum function words that show a query's language. Words that English and the other language share don't count."""
+_LAST_LATIN = "\u024f"
 
 
 def is_function_word(word: str, language: str) -> bool:
     """Return whether a folded word is a function word of a language (its code without a region)."""
     return word in FUNCTION_WORDS.get(language, frozenset())
+
+
+def shown_language(words: Sequence[str], identified: str) -> str:
+    """Return the language whose function words a query is searched without; empty if none has shown itself.
+
+    Short queries are taken for other languages: `cold war` and `mit license` for German. Each would lose the word that
+    it is about. A function word in another script than Latin shows its language alone.
+    """
+    known, english = FUNCTION_WORDS.get(identified, frozenset()), FUNCTION_WORDS["en"]
+    own, foreign = known.intersection(words) - english, english.intersection(words) - known
+    if len(own) >= max(MIN_SHOWN, len(foreign)) or any(word[0] > _LAST_LATIN for word in own):
+        return identified
+    return "en" if identified in {"", "en"} or len(foreign) >= MIN_SHOWN else ""
 
 
 def without_function_words(words: Sequence[str], language: str) -> list[str]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import chain
 
 from streams.caches import cached_if_short
-from streams.language.function_words import without_function_words
+from streams.language.function_words import shown_language, without_function_words
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import drop_box_labels, index_words
 from streams.stores.protocols import SparseVector
@@ -69,8 +69,8 @@ def query_vector(text: str, language: str = "") -> SparseVector:
     """Return the number of times that a query has each term, without function words where there are others.
 
     `language` is the language of the searched pages. When it isn't given, the query's own language is identified, so
-    that inflections are found. The function words of this language are left out: these words are in nearly every
-    statement, so they would find little and read the longest lists.
+    that inflections are found. The function words of this language are left out, if the query shows that it is in it
+    (`shown_language`): these words are in nearly every statement, so they would find little and read the longest lists.
     """
     return vector_of_words(query_words(text, language))
 
@@ -78,9 +78,11 @@ def query_vector(text: str, language: str = "") -> SparseVector:
 @lru_cache(_KEPT_QUERIES)
 def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
     """Return the terms of each word of a query. A statement has the word if it has one of its terms."""
-    own = language or identify(text).language
-    asked = without_function_words(index_words(text), own)
-    return tuple(terms(asked, language) if language else terms_in_any_language(asked, own))
+    asked = index_words(text)
+    if language:
+        return tuple(terms(without_function_words(asked, language), language))
+    own = identify(text).language
+    return tuple(terms_in_any_language(without_function_words(asked, shown_language(asked, own)), own))
 
 
 def vector_of_words(found: Sequence[tuple[int, ...]]) -> SparseVector:

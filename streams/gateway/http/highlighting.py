@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 
-from streams.language.function_words import without_function_words
+from streams.language.function_words import shown_language, without_function_words
 from streams.pages.text.language import identify, primary
 from streams.pages.text.normal_forms import fold
 from streams.pages.text.tokens import cut_run, is_hangul, is_spaceless, word_spans
@@ -28,7 +28,8 @@ def query_words(query: str) -> tuple[str, ...]:
 
     Scripts without spaces between words are cut as in the word index.
     """
-    return tuple(without_function_words(tuple(dict.fromkeys(_words_of(query))), identify(query).language))
+    words = tuple(dict.fromkeys(_words_of(query)))
+    return tuple(without_function_words(words, shown_language(words, identify(query).language)))
 
 
 def _words_of(query: str) -> Iterator[str]:

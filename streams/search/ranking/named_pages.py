@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from streams.crawl.domains import registrable_domain
-from streams.language.function_words import without_function_words
+from streams.language.function_words import shown_language, without_function_words
 from streams.pages.text.language import identify, primary
 from streams.pages.text.tokens import words
 from streams.search.ranking.context import RankingContext, add_gains
@@ -93,7 +93,7 @@ def _gains_by_name(
 ) -> dict[UUID, dict[str, float]]:
     title, site = context.options.title_weight, context.options.site_weight
     gains: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
-    language = primary(context.language) or identify(context.text).language
+    language = primary(context.language) or shown_language(asked, identify(context.text).language)
     wanted, common = _forms(asked, language), cache(partial(find_common_words, pages, language))
     checks = (partial(_is_title, common=common, language=language), partial(_is_file, language=language))
     for is_named in checks if title else ():

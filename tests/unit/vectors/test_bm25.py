@@ -156,6 +156,23 @@ def test_a_query_of_function_words_alone_still_asks() -> None:
     assert {"the", "who"} <= FUNCTION_WORDS["en"]
 
 
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [  # all are taken for another language, where the word is a function word
+        ("cold war", "war"),
+        ("war of 1812", "war"),
+        ("mit license", "mit"),
+        ("jest mock module", "jest"),
+        ("os module", "os"),
+        ("du command", "du"),
+        ("sin function", "sin"),
+        ("pour over coffee", "pour"),
+    ],
+)
+def test_a_short_query_keeps_what_another_language_would_leave_out(query: str, word: str) -> None:
+    assert set(document_vector(word).indices) <= set(query_vector(query).indices)
+
+
 def test_other_languages_keep_their_words() -> None:
     assert query_vector("was ist das", "de").indices != query_vector("was ist das", "en").indices
 
