@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.dedup.near_duplicates import read_pages
 from streams.dedup.fingerprinting import VERSION
-from streams.pages.text.tokens import words
+from streams.pages.text.tokens import stored_words
 from streams.sketches import word_hashes
 
 MIN_DOCUMENTS = 3
@@ -36,7 +36,7 @@ def document_frequencies(texts: Iterable[str]) -> tuple[Counter[int], int]:
     counts: Counter[int] = Counter()
     total = 0
     for text in texts:
-        hashes = word_hashes(words(text))
+        hashes = word_hashes(stored_words(text))
         if len(hashes) >= MIN_WORDS:
             counts.update(np.unique(hashes).tolist())
             total += 1
@@ -52,7 +52,7 @@ def stop_words() -> set[str]:
             listed = importlib.import_module(f"spacy.lang.{module.name}.stop_words")
         except ImportError:
             continue
-        found |= {part for word in listed.STOP_WORDS for part in words(word)}
+        found |= {part for word in listed.STOP_WORDS for part in stored_words(word)}
     return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import UsageError
-from streams.pages.text.tokens import words
+from streams.pages.text.tokens import stored_words
 from streams.sketches import Hashes, band_keys, minima, shingles, simhash, sketch, word_hashes
 
 VERSION = 1
@@ -64,14 +64,14 @@ class Prints:
 
 def fingerprint(text: str) -> Prints:
     """Return the fingerprint of a text. It is the same on every machine and depends on no other page."""
-    hashes = word_hashes(words(text))
+    hashes = word_hashes(stored_words(text))
     least = minima(shingles(hashes))
     return Prints(_weighted_simhash(hashes), VERSION, sketch(least), band_keys(least), len(hashes))
 
 
 def text_shingles(text: str) -> Hashes:
     """Return the distinct shingles of a text, for an exact comparison."""
-    return shingles(word_hashes(words(text)))
+    return shingles(word_hashes(stored_words(text)))
 
 
 def _weighted_simhash(hashes: Hashes) -> int:

@@ -44,12 +44,18 @@ def remove_invisible(text: str) -> str:
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
-def fold(text: str) -> str:
-    """Return the text in the form for comparisons: NFKC case folding (Unicode, D146), and what `_sign_of` folds.
+def fold_case(text: str) -> str:
+    """Return the text in NFKC case folding (Unicode, D146). Case folding may break the normal form, so the text is
+    normalized again."""
+    return nfkc(nfkc(text).casefold())
 
-    Case folding may break the normal form, so the text is normalized again. `cafe` and `café` stay two words.
+
+def fold(text: str) -> str:
+    """Return the text in the form for comparisons: in NFKC case folding, and with what `_sign_of` folds.
+
+    `cafe` and `café` stay two words.
     """
-    folded = nfkc(nfkc(text).casefold())
+    folded = fold_case(text)
     if folded.isascii() or _MAY_BE_SIGN.search(folded) is None:
         return folded
     return nfkc(_MAY_BE_SIGN.sub(_fold_sign, folded))  # marks on both sides of a sign may belong together

@@ -3,8 +3,8 @@
 Word boundaries follow UAX 29 (Unicode text segmentation) for scripts with spaces between words. Letters, digits and
 marks stay together. An apostrophe joins letters, a point or comma joins digits, and an underscore joins any of them.
 Scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, become overlapping character bigrams, as in
-Lucene's CJKBigramFilter: `words` needs no dictionary and no language, so fingerprints that are stored for years stay
-true. The word index takes the words of a dictionary for all but Han and Hangul (`index_words`, decision 0006).
+Lucene's CJKBigramFilter. The word index takes the words of a dictionary for all but Han and Hangul (`index_words`,
+decision 0006). Fingerprints and names that are stored for years have words of their own (`stored_words`).
 
 Words are folded (`normal_forms`). Nothing is stemmed, and no accent is removed. `c++`, `c#` and similar names stay
 whole. Any text takes linear time.
@@ -17,7 +17,7 @@ from functools import cache
 from itertools import groupby, pairwise
 
 from streams.pages.text.dictionary_words import cut_words
-from streams.pages.text.normal_forms import fold, ranges_of
+from streams.pages.text.normal_forms import fold, fold_case, ranges_of
 
 # Underscores begin a word only from the start of their run, and repeats are possessive: matching takes linear time.
 _ASCII_WORD = re.compile(
@@ -99,17 +99,23 @@ def words(text: str, language: str = "") -> list[str]:
     return _words(text, language, _bigrams)
 
 
+def stored_words(text: str) -> list[str]:
+    """Return the words of a text for fingerprints and keys that stay stored for years: as `words`, but only case is
+    folded, so that a new rule of `fold` changes none of them."""
+    return _words(text, "", _bigrams, fold_case)
+
+
 def index_words(text: str) -> list[str]:
     """Return the words of a text for the word index: as `words`, but kana, Thai, Lao, Khmer and Burmese become words
     of a dictionary. Bigrams of Han find more than its words (docs/decisions/0006)."""
     return _words(text, "", _dictionary_words)
 
 
-def _words(text: str, language: str, cut: Callable[[str], list[str]]) -> list[str]:
+def _words(text: str, language: str, cut: Callable[[str], list[str]], fold: Callable[[str], str] = fold) -> list[str]:
     if text.isascii():
         found = _ASCII_WORD.findall(text.lower())
         return _remove_clitics(found, language) if "'" in text else found
-    folded = _fold(text)
+    folded = _translate(fold(_translate(text)))  # folding may bring an apostrophe (\u0149)
     found = _word_of(folded).findall(folded)
     if "'" in folded:
         found = _remove_clitics(found, language)
@@ -145,12 +151,8 @@ def is_spaceless(char: str) -> bool:
     return not char.isascii() and _SPACELESS_RUN.match(char) is not None
 
 
-def _fold(text: str) -> str:
-    """Return the folded text without invisible characters. Folding may bring an apostrophe (\u0149)."""
-    return _translate(fold(_translate(text)))
-
-
 def _translate(text: str) -> str:
+    """Return the text without invisible characters, and with plain apostrophes."""
     return _TO_TRANSLATE.sub(lambda match: _TRANSLATED[match[0]], text)
 
 

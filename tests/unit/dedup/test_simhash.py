@@ -112,3 +112,17 @@ def test_the_more_alike_texts_are_the_more_often_they_share_a_band(cut: int, sha
         edited = [*words[cut:], *(f"new{number}" for number in range(cut))]
         shared += not set(fingerprint(" ".join(words)).bands).isdisjoint(fingerprint(" ".join(edited)).bands)
     assert shared / 40 == pytest.approx(share, abs=0.1)
+
+
+STORED = [
+    # (text, its SimHash): what a page was stored with in an earlier release
+    ("أعلنت الإدارة عن إغلاق الميناء حتى الأحد القادم بسبب الرياح", 3338611841643530792),
+    ("בְּרֵאשִׁית בָּרָא אֱלֹהִים אֵת הַשָּׁמַיִם", 7903404510051442304),
+    ("यह पुस्तक १९९७ में प्रकाशित हुई थी", 6913774817870304737),
+    ("The log of 2024 — Straße, 手机壳很好, カタカナ, ข้อมูล", 1029207710212765700),
+]
+
+
+@pytest.mark.parametrize(("text", "stored"), STORED)
+def test_a_text_keeps_the_fingerprint_that_is_stored(text: str, stored: int) -> None:
+    assert fingerprint(text).simhash == stored
