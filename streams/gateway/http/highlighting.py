@@ -28,7 +28,7 @@ def query_words(query: str) -> tuple[str, ...]:
 
     Scripts without spaces between words are cut as in the word index.
     """
-    words = tuple(dict.fromkeys(_words_of(query)))
+    words = tuple(dict.fromkeys(filter(None, _words_of(query))))  # signs that are folded away leave no word
     return tuple(without_function_words(words, shown_language(words, identify(query).language)))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from streams.knowledge.names import name_key
 from streams.language.questions import QUESTION_WORDS
-from streams.pages.text.tokens import words
+from streams.pages.text.tokens import stored_words
 
 MAX_WORDS = 10
 """Maximum words of a query that is looked up: longer ones are about more than one thing."""
@@ -34,7 +34,7 @@ class Reading:
 
 def read_query(text: str) -> list[Reading]:
     """Return the readings of a query, the longest name first; none for an empty or long query."""
-    found = words(text)
+    found = stored_words(text)
     if not found:
         key = name_key(text)  # signs without words
         return [Reading(key)] if key and len(key) <= 20 else []
