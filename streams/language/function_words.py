@@ -94,7 +94,7 @@ def shown_language(words: Sequence[str], identified: str) -> str:
     """Return the language whose function words a query is searched without; empty if none has shown itself.
 
     Short queries are taken for other languages: `cold war` and `mit license` for German. Each would lose the word that
-    it is about. A function word in another script than Latin shows its language alone.
+    it is about. One function word in another script than Latin is enough.
     """
     known, english = FUNCTION_WORDS.get(identified, frozenset()), FUNCTION_WORDS["en"]
     own, foreign = known.intersection(words) - english, english.intersection(words) - known
