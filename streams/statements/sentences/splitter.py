@@ -38,8 +38,9 @@ _OPENING = re.compile(rf"[{OPENERS}*•–—-]*+")
 _MIN_LETTERS = 2
 """Minimum letters of a word that may end a sentence, if its language has a table of abbreviations, or its script has no
 capitals: `da.`, `있다.`."""
-_MIN_LETTERS_OF_ANY = 3
-"""The same in other languages, and in English, where the model decides about shorter words."""
+_MIN_CHARS_OF_ANY = 3
+"""Minimum length of such a word in any language (characters), if it has a letter: `x86.`. About shorter English words,
+the model decides."""
 
 
 class Ending(Enum):
@@ -125,7 +126,8 @@ def follows_a_word(text: str, start: int, language: str = "") -> bool:
     own = language.partition("-")[0]
     is_short_sure = (own in ABBREVIATIONS and own != "en") or word.lower() == word.upper()
     letters = sum(map(str.isalpha, word))
-    if letters < (_MIN_LETTERS if is_short_sure else _MIN_LETTERS_OF_ANY) or "." in word:
+    is_word = letters > 0 and (len(word) >= _MIN_CHARS_OF_ANY or (is_short_sure and letters >= _MIN_LETTERS))
+    if not is_word or "." in word:
         return False
     return word.lower() not in ABBREVIATIONS.get(own, ALL_ABBREVIATIONS)
 

@@ -203,6 +203,14 @@ def test_a_language_without_a_table_gets_structure_and_no_rule_of_english(langua
     assert "hous" not in {form for forms in stems(["houses"], language) for form in forms}
 
 
+@pytest.mark.parametrize("language", ["de", "fi", ""])
+@pytest.mark.parametrize("word", ["x86", "MP3", "ES6"])
+def test_a_name_with_a_digit_ends_a_sentence(language: str, word: str) -> None:
+    text = f"Ohjelma tukee {word}. Sitten se loppuu."
+    (spans,) = SentenceSplitter().split([text], [language])
+    assert len(spans) == 2
+
+
 WORDS_OF_OTHERS = [
     ("pl", "most nad rzeką", "most"),  # a bridge
     ("es", "once de septiembre de 1973", "once"),  # eleven
