@@ -33,6 +33,8 @@ from streams.errors import EventEarly
 from streams.topology import STAGES, Stage, is_urgent_topic
 
 PREFIX = "riffle-"
+SOURCE = "/riffle/"
+"""Begin of the source of the events of Riffle's own programs."""
 MAX_ERROR_CHARS = 2_000
 SENT_AHEAD = f"{PREFIX}sent-ahead"
 """The header of a record with the stages that have a copy of the record in their urgent topic, separated by spaces."""
@@ -134,7 +136,7 @@ def encode(event: Event, *, cause: str, ordinal: int = 0, source: str, time: dat
     envelope = Envelope(
         id=event_id(event.event_type(), cause, event.subject(), ordinal),
         type=event.event_type(),
-        source=f"/riffle/{source}",
+        source=f"{SOURCE}{source}",
         time=time,
         subject=event.subject(),
         traceparent=traceparent,
@@ -249,11 +251,12 @@ def require_past(event: Event, envelope: Envelope, now: datetime, allowed_second
 
     Times order what two events of a page do: from a wrong clock, one would outrank all later events for as long as the
     clock was ahead. A removal on request may outrank them: it holds until it is withdrawn. `now` is of this machine,
-    whose clock was compared: nobody compares a broker's.
+    whose clock was compared: nobody compares a broker's. Riffle's own programs compared theirs, too, and their
+    generations are later than those in the stores: these may be ahead if a clock was before it was set right.
     """
     times = {"its time": envelope.time.timestamp()}
-    is_request = getattr(event, "reason", None) == "request"
-    if (generation := getattr(event, "generation", None)) is not None and not is_request:
+    may_outrank = envelope.source.startswith(SOURCE) or getattr(event, "reason", None) == "request"
+    if (generation := getattr(event, "generation", None)) is not None and not may_outrank:
         times["its generation"] = generation / 1_000_000
     name = max(times, key=times.__getitem__)
     ahead_seconds = times[name] - now.timestamp()
