@@ -48,7 +48,7 @@ class StoredPage(NamedTuple):
     points_of_record: int
     """Number of these points that are of the fetch that the record has."""
     points_of_representative: int | None
-    """The points of the page that is found in place of this one. None: there is no such page."""
+    """The points of the page that is found in place of this one. None: there is no such page, or it is on its way."""
 
 
 async def check_agreement(
@@ -95,6 +95,11 @@ async def _read(stores: Stores, collection: str | None, page_id: UUID) -> Stored
         return await stores.vectors.count(collection, page, generation) if collection else 0
 
     points = await count(page_id)
+    points_of_representative = None
+    if status.representative and not points:
+        points_of_representative = await count(status.representative)
+        if not points_of_representative and await _is_on_its_way(stores, status.representative):
+            points_of_representative = None
     return StoredPage(
         page_id,
         url,
@@ -105,8 +110,15 @@ async def _read(stores: Stores, collection: str | None, page_id: UUID) -> Stored
         row,
         points,
         await count(page_id, record.indexed.generation) if points else 0,
-        await count(status.representative) if status.representative else None,
+        points_of_representative,
     )
+
+
+async def _is_on_its_way(stores: Stores, page_id: UUID) -> bool:
+    """Return whether content of a page waits for a stage. If it waits for long, a warning of its own says so."""
+    stored, record = await stores.ledger.history(page_id), await stores.pages.get(page_id)
+    status = status_of([*stored, *removal_steps(page_id, record, stored), *record_steps(page_id, record, stored)])
+    return status.waits_for not in {None, *_WAITS_AT_WILL}
 
 
 def disagreements(page: StoredPage) -> Iterator[str]:

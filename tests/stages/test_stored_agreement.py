@@ -176,6 +176,20 @@ async def test_a_page_that_waits_behind_others_is_a_warning_and_no_disagreement(
     assert [(finding.level, len(finding.details)) for finding in findings] == [(Level.OK, 0), (Level.WARNING, 1)]
 
 
+async def test_a_duplicate_of_a_page_that_waits_for_a_stage_is_no_disagreement(pool: ParsePool) -> None:
+    async def lose() -> None:
+        raise Lost
+
+    journey = WholeJourney(pool)
+    handle = journey.handle
+    setattr(journey, "handle", lambda first, at: handle(first, at, (PageChunked, lose)))  # noqa: B010 - of this journey
+    with pytest.raises(Lost):
+        await journey.fetch(A, BODY, 0)
+    setattr(journey, "handle", handle)  # noqa: B010 - of this journey
+    await journey.fetch(B, BODY, 1)
+    assert not [line for line in await found(journey.stores) if "duplicate" in line]
+
+
 async def test_a_duplicate_of_a_page_without_points_is_named(journey: WholeJourney) -> None:
     await lose_points(journey)
     (line,) = [line for line in await found(journey.stores) if line.startswith(B)]
