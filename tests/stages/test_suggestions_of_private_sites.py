@@ -1,5 +1,6 @@
 """Suggestions and corrections of a site that becomes private leave with it, with no build between, and come back."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
@@ -8,7 +9,7 @@ from fastapi import FastAPI
 
 from streams.crawl.audiences import SITES_SECONDS
 from streams.gateway.app import create_app
-from streams.gateway.suggest.service import HIDDEN_SECONDS
+from streams.gateway.suggest.service import HIDDEN_SECONDS, READ_SECONDS
 from streams.knowledge.entity import Entity
 from streams.queries.suggestions.agent import SuggestAgent
 from streams.queries.suggestions.block_words import BlockedWords
@@ -17,7 +18,7 @@ from streams.queries.suggestions.sums import pack
 from streams.seen.suggestions import seen_suggestions, seen_words
 from streams.settings import AccessSettings, GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import DayCounts, Site, StoredPart, StoredSuggestion
+from streams.stores.protocols import DayCounts, PartKind, Site, StoredPart, StoredSuggestion
 from tests.stages.gateway_fakes import NOW, client
 from tests.stages.suggested_pages import JOB, TODAY, ChosenPages, build_all, indexed, store_page
 
@@ -191,6 +192,32 @@ async def test_the_title_of_a_removed_page_is_gone_in_seconds_whatever_is_cached
     await hide(stores.suggestions, "bluebird number 03", "en", JOB.at + 1)
     clock.now += timedelta(seconds=HIDDEN_SECONDS)
     assert "bluebird number 03" not in await shown(app, "blue")
+    await app.state.gateway.close()
+
+
+async def test_texts_of_many_removed_pages_are_read_longer_than_a_list_and_hold_up_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A site of ten thousand pages was removed: their texts are read beside the questions, and lists answer on."""
+    stores, clock = memory_stores(), Clock()
+    await put(stores, *OF_STRANGERS)
+    await build_all(stores)
+    await hide(stores.suggestions, TITLE.lower(), "en", JOB.at + 1)
+    read_parts = stores.suggestions.parts
+
+    async def slow_parts(build: str, kind: PartKind, shard: int) -> list[bytes]:
+        if kind == "hidden":
+            await asyncio.sleep(1.5 * READ_SECONDS)
+        return await read_parts(build, kind, shard)
+
+    monkeypatch.setattr(stores.suggestions, "parts", slow_parts)
+    app = served(stores, clock)
+    service = app.state.gateway.suggest
+    await service.look()
+    await service.suggest("blue")
+    assert await service._lists.read("", "blu")  # the row that hides the text
+    await asyncio.sleep(READ_SECONDS)
+    assert service._lists.hidden(JOB.name) == {TITLE.lower()}
     await app.state.gateway.close()
 
 

@@ -65,10 +65,12 @@ class SuggestService:
         if not prefix or limit < 1:
             return []
         found = self._suggester.suggest(typed, language, limit)
-        lists = self._lists
-        hidden, rows = await asyncio.gather(
-            lists.hidden(self._build), self._rows(prefix, language, is_enough=len(found) >= limit)
-        )
+        lists, build = self._lists, self._build
+        reading = lists.begin_hidden(build)
+        rows = await self._rows(prefix, language, is_enough=len(found) >= limit)
+        if reading is not None:
+            await asyncio.wait([reading], timeout=READ_SECONDS)
+        hidden = lists.hidden(build)
         return self._merge(found, rows, hidden, prefix, language, limit) if rows or hidden else found
 
     async def _see(self) -> Visible:
@@ -129,16 +131,16 @@ class SuggestService:
         limit: int,
     ) -> list[Suggestion]:
         quarter = quarter_of(self._clock())
-        hidden = removed.union(row.text for row in rows if row.weight < 0)
+        hidden = {row.text for row in rows if row.weight < 0}
         merged = {each.text: each for each in found if key_of(each.text).startswith(prefix)}
         for row in rows:
             weight = weight_at(row, quarter)
             known = merged.get(row.text)
             if (known is None or known.weight < weight) and not self._blocked.blocks(row.text):
                 merged[row.text] = Suggestion(row.text, weight, row.language)
-        shown = [each for text, each in merged.items() if text not in hidden]
+        shown = [each for text, each in merged.items() if text not in hidden and text not in removed]
         shown.sort(key=lambda each: (bool(language) and each.language != language, -each.weight, each.text))
-        return shown[:limit] or [each for each in found if each.text not in hidden]
+        return shown[:limit] or [each for each in found if each.text not in hidden and each.text not in removed]
 
 
 def blocked_words(settings: Settings) -> BlockedWords:
@@ -223,21 +225,27 @@ class PrefixLists:
         self._hidden: TimedCache[str, frozenset[str]] = TimedCache(HIDDEN_SECONDS, 1, lambda: clock().timestamp())
         self._reading: dict[_Key, asyncio.Task[Rows | None]] = {}
         self._part = OptionalPart("suggestions", partial(on_failure, "records"), Rest(REST_SECONDS))
+        self._hidden_part = OptionalPart("texts of removed pages", partial(on_failure, "records"))
+        self._reading_hidden: asyncio.Task[None] | None = None
 
-    async def hidden(self, build: str) -> frozenset[str]:
-        """Return the texts of pages that were removed on request since a build. Raises nothing."""
+    def hidden(self, build: str) -> frozenset[str]:
+        """Return the texts of pages that were removed on request since a build, as far as they were read."""
         kept = self._hidden.find(build)
-        if kept is not None and kept.is_fresh:
-            return kept.value
-        before = kept.value if kept else frozenset()
-        self._hidden.keep(build, before)  # one request reads them, the others go on
+        return kept.value if kept else frozenset()
+
+    def begin_hidden(self, build: str) -> asyncio.Task[None] | None:
+        """Begin to read these texts, if they are old. After a removal of many pages it may take longer than a list."""
+        if self._hidden.fresh(build) is not None or (self._reading_hidden and not self._reading_hidden.done()):
+            return None
+        self._hidden.keep(build, self.hidden(build))  # one request reads them, the others go on
+        self._reading_hidden = asyncio.create_task(self._read_hidden(build))
+        return self._reading_hidden
+
+    async def _read_hidden(self, build: str) -> None:
         read = partial(hidden_texts, self._stores.suggestions, build)
-        found = await self._part.read(read, asyncio.timeout(READ_SECONDS))
-        if found is None:
-            return before
-        after = before.union(text for _, text, _ in found)
-        self._hidden.keep(build, after)
-        return after
+        found = await self._hidden_part.read(read, asyncio.timeout(HIDDEN_SECONDS))
+        if found is not None:
+            self._hidden.keep(build, self.hidden(build).union(text for _, text, _ in found))
 
     def known(self, language: str, prefix: str) -> Rows | None:
         """Return a list from the cache, also an old one. An old or missing list is read in the background."""
