@@ -48,8 +48,7 @@ class WordSum:
 
     def add(self, other: "WordSum") -> None:
         self.pages += other.pages
-        if other.sites != self.sites:
-            self.sites = least_hosts((*self.sites, *other.sites), MAX_SITES)
+        self.sites = least_hosts(self.sites, other.sites, MAX_SITES)
 
     @property
     def weight(self) -> int:
@@ -126,9 +125,11 @@ def pack_words(sums: WordSums) -> dict[int, bytes]:
 def unpack_words(values: Iterable[bytes]) -> WordSums:
     """Return the sums of a shard, added up, in bounded memory."""
     sums: WordSums = {}
+    shared: dict[tuple[int, str], tuple[int, str]] = {}
+    """Each host of a site once: 16 of each word would be a kilobyte a word."""
     for value in values:
         for word, pages, sites in unpack_values(value):
-            found = WordSum(pages, sites)
+            found = WordSum(pages, tuple(shared.setdefault(site, site) for site in sites))
             known = sums.setdefault(word, found)
             if known is not found:
                 known.add(found)

@@ -10,6 +10,7 @@ have it.
 
 import math
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,10 +70,8 @@ class Sum:
         self.headings += other.headings
         self.phrases += other.phrases
         self.entities += other.entities
-        if other.hosts != self.hosts:
-            self.hosts = least_hosts((*self.hosts, *other.hosts), KEPT_HOSTS)
-        if other.chosen != self.chosen:
-            self.chosen = least_hosts((*self.chosen, *other.chosen), KEPT_HOSTS)
+        self.hosts = least_hosts(self.hosts, other.hosts, KEPT_HOSTS)
+        self.chosen = least_hosts(self.chosen, other.chosen, KEPT_HOSTS)
         self.count += other.count
         self.recent += other.recent
 
@@ -124,10 +123,19 @@ def own_host(host: str) -> Hosts:
     return ((zlib.crc32(host.encode()), host),)
 
 
-def least_hosts(hosts: Hosts, most: int) -> Hosts:
+def least_hosts(known: Hosts, others: Hosts, most: int) -> Hosts:
     """Return one host of each site, of the sites with the smallest hashes: the same in whatever order they come."""
-    of_sites = dict(sorted(hosts, reverse=True))
-    return tuple(sorted(of_sites.items())[:most])
+    if known == others:
+        return known
+    for other in others:
+        if len(known) >= most and other >= known[-1]:
+            break
+        place = bisect_left(known, (other[0],))
+        if place == len(known) or known[place][0] != other[0]:
+            known = (*known[:place], other, *known[place:])[:most]
+        elif other < known[place]:
+            known = (*known[:place], other, *known[place + 1 :])
+    return known
 
 
 def shard_of(text: str) -> int:

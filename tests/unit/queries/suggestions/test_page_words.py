@@ -140,6 +140,13 @@ def test_sums_are_the_same_in_one_part_or_in_several_and_in_any_order() -> None:
         assert merged == whole
 
 
+def test_words_share_their_hosts_in_memory() -> None:
+    (value,) = pack_words({"kubeflow": WordSum(2, sites(2))}).values()
+    (other,) = pack_words({"grafana": WordSum(2, sites(2))}).values()
+    sums = unpack_words([value, other])
+    assert [mine is its for mine, its in zip(sums["kubeflow"].sites, sums["grafana"].sites, strict=True)] == [True] * 2
+
+
 def test_the_sums_of_a_shard_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SUMMED", 3)
     several = {word: WordSum(2, sites(2)) for word in ("kubeflow", "grafana")}
