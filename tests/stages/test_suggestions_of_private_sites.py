@@ -2,25 +2,27 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 from fastapi import FastAPI
 
+from schemas.ids import page_id
 from streams.crawl.audiences import SITES_SECONDS
 from streams.gateway.app import create_app
 from streams.gateway.suggest.service import HIDDEN_SECONDS, READ_SECONDS
 from streams.knowledge.entity import Entity
 from streams.queries.suggestions.agent import SuggestAgent
 from streams.queries.suggestions.block_words import BlockedWords
-from streams.queries.suggestions.build_notes import hide
+from streams.queries.suggestions.build_notes import has_grown, hide, note_statements, private_now
 from streams.queries.suggestions.sums import pack
 from streams.seen.suggestions import seen_suggestions, seen_words
 from streams.settings import AccessSettings, GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import DayCounts, PartKind, Site, StoredPart, StoredSuggestion
 from tests.stages.gateway_fakes import NOW, client
-from tests.stages.suggested_pages import JOB, TODAY, ChosenPages, build_all, indexed, store_page
+from tests.stages.suggested_pages import JOB, TODAY, ChosenPages, build_all, indexed, store_page, stored
 
 PLANS = Site("plans", "Plans", ("plans.example",), is_private=True)
 TITLE = "Bluebird takeover"
@@ -150,6 +152,26 @@ async def test_a_site_that_becomes_private_during_a_build_has_no_part_in_what_pe
     await app.state.gateway.suggest.look()
     assert await shown(app, "blue") == []
     await app.state.gateway.close()
+
+
+async def test_a_site_that_is_opened_has_its_part_in_the_build_that_becomes_due() -> None:
+    """The records of its pages name the audience that they were made for, until they are replayed."""
+    stores = memory_stores()
+    await stores.api_keys.put_site(PLANS, 2)
+    url = f"https://plans.example/{TITLE}"
+    await put(stores, "plans.example")
+    record = await stores.pages.get(page_id(url))
+    await stores.pages.put(page_id(url), replace(record.normalized, audience="plans"), 2)
+    found = []
+    for _ in range(2):
+        private = await private_now(stores)
+        assert await has_grown(stores.suggestions, 1, private)
+        await build_all(stores)
+        await note_statements(stores.suggestions, 1, private)
+        assert not await has_grown(stores.suggestions, 1, await private_now(stores))
+        found.append(await stored(stores, "blu"))
+        await stores.api_keys.remove_site("plans", 3)
+    assert found == [[], [TITLE.lower()]]
 
 
 async def test_no_query_is_corrected_to_a_word_of_sites_that_people_may_not_see() -> None:

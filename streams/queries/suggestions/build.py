@@ -202,7 +202,7 @@ async def _read_page(
     """
     record = await stores.pages.get(page_id)
     page = indexed_page(page_id, record)
-    if page is None or not page.statements_ref or page.facts.audience or is_page_below(page.url, private):
+    if page is None or not page.statements_ref or is_page_below(page.url, private):
         return None
     try:
         statements = decode_statements(await stores.blobs.get(page.statements_ref))
