@@ -20,7 +20,7 @@ from streams.queries.suggestions.sums import pack
 from streams.seen.suggestions import seen_suggestions, seen_words
 from streams.settings import AccessSettings, GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import DayCounts, PartKind, Site, StoredPart, StoredSuggestion
+from streams.stores.protocols import DayCounts, PartKind, PrefixRow, Site, StoredPart, StoredSuggestion
 from tests.stages.gateway_fakes import NOW, client
 from tests.stages.suggested_pages import JOB, TODAY, ChosenPages, build_all, indexed, store_page, stored
 
@@ -125,6 +125,21 @@ async def test_a_text_is_suggested_while_a_reader_sees_enough_of_its_sources(
     assert text in await shown(app, "blue")
     await app.state.gateway.suggest.look()
     assert text in await shown(app, "blue")
+    await app.state.gateway.close()
+
+
+async def test_a_change_of_sites_brings_back_no_list_from_before_the_last_build() -> None:
+    stores, clock = memory_stores(), Clock()
+    await put(stores, "docs.example")
+    await build_all(stores)
+    former = StoredSuggestion("bluefin tuna", "en", 9.0, hosts=("gone.example",))
+    await stores.suggestions.put([PrefixRow("", "bluefi", former)], JOB.at - 1)
+    app = served(stores, clock)
+    await app.state.gateway.suggest.look()
+    assert await shown(app, "bluefin") == []
+    await stores.api_keys.put_site(PLANS, 2)
+    clock.now += timedelta(seconds=SITES_SECONDS)
+    assert await shown(app, "bluefin") == []
     await app.state.gateway.close()
 
 

@@ -80,7 +80,9 @@ class SuggestService:
             if self._visible is not None:
                 self.use(())
                 self._looking.hasten()
+            since = self._lists.since
             self._visible, self._lists = visible, self._lists_for(visible)
+            self._lists.since = since
         return visible
 
     def _lists_for(self, visible: Visible) -> "PrefixLists":
