@@ -45,7 +45,7 @@ def highlights(text: str, words: Iterable[str], language: str = "") -> list[Rang
     `language` is the language of the text.
     """
     runs = {word for word in words if is_spaceless(word[0])}
-    wanted = {_fold(word) for word in words} - runs
+    wanted = {_fold(word) for word in words}  # runs, too: kana of half width are a word until they are folded
     wanted_stems = {stem for each in stems(sorted(wanted), language) for stem in each}
     spans = list(_find_candidates(text, wanted | wanted_stems, language)) if wanted else []
     folded = [_POSSESSIVE.sub("", _fold(text[start:end])) for start, end in spans]

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from streams.gateway.http.highlighting import highlights, query_words
+from streams.gateway.http.highlighting import highlights, query_words, segments
 from streams.gateway.http.presentation import writes_right_to_left
 from streams.language.abbreviations import ABBREVIATIONS
 from streams.language.function_words import FUNCTION_WORDS, without_function_words
@@ -224,6 +226,35 @@ def test_function_words_of_english_are_words_of_other_languages(language: str, q
     text = document_vector(word, language=language)
     assert set(query_vector(query, language).indices) & set(text.indices)
     assert word in {each.casefold() for each in query_words(query)}
+
+
+SCRIPTS = [
+    # the first and the last character of a part of a script
+    *("az", "AZ", "09", "àÿ", "αω", "ая", "את", "\u05b0\u05bc", "ءي", "\u064b\u0652", "٠٩", "अह", "\u093e\u094d", "०९"),
+    *("กฮ", "ะ\u0e39", "เ์", "๐๙", "ກຮ", "ະ\u0ebc", "ကအ", "\u102b\u1039", "កអ", "\u17b6\u17d2", "ぁん", "ァヺ", "ｦﾟ"),
+    *("一丠", "가갠", "\u0300\u0308", "\u200c\u200f", "😀😎", "ﬀﬅ", "ﹰﻼ", "Ａｚ", "ــ"),
+]
+TEXTS = st.lists(
+    st.sampled_from(SCRIPTS).flatmap(
+        lambda ends: st.text(st.characters(min_codepoint=ord(ends[0]), max_codepoint=ord(ends[1])), max_size=6)
+    ),
+    max_size=5,
+)
+
+
+@example(["ـ"])
+@example(["ทำ", "งาน"])
+@example(["ﾊﾝ", "iPhone", "15", "を"])
+@given(TEXTS)
+def test_what_a_page_says_is_found_and_marked(parts: list[str]) -> None:
+    """Each part between spaces, of any scripts, finds its text, and something of it is marked."""
+    text = f"{''.join(parts)} {' '.join(parts)}"
+    indexed = set(document_vector(text).indices)
+    for part in filter(index_words, text.split()):
+        assert indexed & set(query_vector(part).indices)
+        pieces = segments(text, highlights(text, query_words(part)))
+        assert "".join(piece for piece, _ in pieces) == text
+        assert any(index_words(piece) for piece, is_marked in pieces if is_marked)
 
 
 def cells(language: str) -> tuple[str, ...]:
