@@ -8,6 +8,7 @@ import pytest
 
 from streams.answers.choosing import FoundAnswer
 from streams.answers.statement_source import StatementAnswers
+from streams.gateway.http.templates import templates
 from streams.gateway.search.html import BESIDE_SECONDS
 from streams.search.deadline import Deadline
 from streams.search.searcher import Found
@@ -222,3 +223,13 @@ async def test_the_line_below_the_filters_goes_from_edge_to_edge(tab: Tab, site:
         edges = "(b => [b.left, b.right])(document.querySelector('.filters').getBoundingClientRect())"
         assert await tab.evaluate(edges) == [0, width]
         assert await tab.evaluate("document.querySelector('.sites')?.getBoundingClientRect().width ?? 0") <= 320
+
+
+async def test_a_long_name_of_a_site_leaves_its_host_in_sight(tab: Tab, site: str) -> None:
+    await tab.look(width=320, height=900)
+    await tab.open(f"{site}/search?q=write-ahead+log")
+    line = str(templates().get_template("_text.html").module.where("sqlite.org", ("sqlite.org",), "W" * 40))  # type: ignore[attr-defined]  # a macro
+    await tab.evaluate(f"document.querySelector('.where').outerHTML = {line!r}")
+    ends = "['.address bdi', '.address'].map(each => document.querySelector(each).getBoundingClientRect().right)"
+    host, address = await tab.evaluate(ends)
+    assert host <= address

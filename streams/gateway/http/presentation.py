@@ -5,8 +5,9 @@ escape every piece of text.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
@@ -15,10 +16,12 @@ from babel import Locale, UnknownLocaleError
 from babel.numbers import format_currency
 
 from streams import plain_text
+from streams.crawl.domains import has_public_suffix, surely_one_owner
 from streams.gateway.http.highlighting import highlights
 from streams.language.marks import is_closed
 from streams.language.months import date_words
 from streams.pages.text.tokens import is_spaceless
+from streams.search.query_language.matching import ascii_host
 from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
@@ -47,10 +50,15 @@ _CLAUSE_MARK = re.compile("[、，；]")
 _COLOURS = 8
 """Number of colours of tiles: the stylesheet has their hues."""
 _WORD_BORDER = re.compile("(?<=[a-z])(?=[A-Z])")
+_HOST_BORDER = re.compile(r"[^\w.-]")
 _FRAGMENT_WORDS = 5
 """Words of a statement's start and end in a link to it: enough to find it in the page."""
+_FRAGMENT_END_CHARS = 10
+"""Minimum length of the start and of the end of a text without spaces in a link to it (characters)."""
 _FRAGMENT_CHARS = 80
 """Minimum length of a text without spaces of which a link has only the start and the end (characters)."""
+_MAX_KEPT = 8_192
+"""Maximum number of hosts, and of languages, whose form is in memory: pages and people name any."""
 _IN_FRAGMENTS = "!$&'()*+,;=:@/?"
 """Characters that an anchor has in an address as they are (RFC 3986, 3.5). All others are percent-encoded."""
 
@@ -146,7 +154,7 @@ class Tile(NamedTuple):
     letter: str
 
 
-@cache
+@lru_cache(maxsize=_MAX_KEPT)
 def tile_of(host: str) -> Tile:
     """Return the tile of a host. A name has the same colour on each page."""
     name = host.lower().removeprefix("www.")
@@ -158,7 +166,7 @@ def tile_of(host: str) -> Tile:
     return Tile(blake2b(name.encode("utf-8", "replace"), digest_size=1).digest()[0] % _COLOURS, letter.upper()[:1])
 
 
-@cache
+@lru_cache(maxsize=_MAX_KEPT)
 def language_name(tag: str) -> str:
     """Return the English name of a language; the tag itself if it has no name."""
     if tag == "und":
@@ -169,7 +177,7 @@ def language_name(tag: str) -> str:
         return tag
 
 
-@cache
+@lru_cache(maxsize=_MAX_KEPT)
 def writes_right_to_left(tag: str) -> bool:
     """Return whether a language is written from right to left, such as Arabic and Hebrew."""
     try:
@@ -229,13 +237,17 @@ def fragment_href(url: str, text: str, file_page: int | None = None, anchor: str
 
 
 def _ends_without_spaces(text: str) -> tuple[str, str] | None:
-    """Return the start and the end of a long text without spaces, each a clause. A browser finds only whole words."""
+    """Return the start and the end of a long text without spaces, each of whole clauses, since a browser finds only
+    whole words. They are long enough to stand in no other place of the page.
+    """
     if len(text) < _FRAGMENT_CHARS or not is_spaceless(text[0]) or "…" in text:
         return None
-    clauses = [match.end() for match in _CLAUSE_MARK.finditer(text[:-1])]
-    if len(clauses) < 2:
+    marks = [match.start() for match in _CLAUSE_MARK.finditer(text)]
+    start = next((mark for mark in marks if mark >= _FRAGMENT_END_CHARS), None)
+    end = next((mark + 1 for mark in reversed(marks) if len(text) - mark > _FRAGMENT_END_CHARS), None)
+    if start is None or end is None or end <= start + 1:
         return None
-    return text[: clauses[0] - 1], text[clauses[-1] :]
+    return text[:start], text[end:]
 
 
 def title_of(payload: StatementPayload) -> str:
@@ -258,9 +270,16 @@ def context_of(payload: StatementPayload) -> tuple[str, ...]:
 
 
 def site_name_of(record: Normalized | None, host: str) -> str:
-    """Return the name that a site gives itself; empty if it is only the host once more."""
+    """Return the name that a site gives itself; empty if it is only the host once more, or has another's host.
+
+    It stands where people look for the address.
+    """
     name = clean_line((record.site_name if record else None) or "", MAX_CRUMB_CHARS)
-    return "" if name.casefold().removeprefix("www.") == host.removeprefix("www.") else name
+    if name.casefold().removeprefix("www.") == host.removeprefix("www."):
+        return ""
+    named = map(ascii_host, _HOST_BORDER.split(unicodedata.normalize("NFKC", name)))
+    foreign = any("." in one and has_public_suffix(one) and not surely_one_owner(one, host) for one in named)
+    return "" if foreign else name
 
 
 def page_type_name(name: str) -> str:

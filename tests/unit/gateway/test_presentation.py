@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.gateway.http import presentation as show
+from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
 
 CRUMBS = [
@@ -69,7 +70,12 @@ FRAGMENTS = [
     ("سجل النهر", "https://a.example/#:~:text=%D8%B3%D8%AC%D9%84%20%D8%A7%D9%84%D9%86%D9%87%D8%B1"),
     ("記録は残る", "https://a.example/#:~:text=%E8%A8%98%E9%8C%B2%E3%81%AF%E6%AE%8B%E3%82%8B"),
     # A long text without spaces: its first and its last clause, since a browser finds only whole words.
-    (f"雨、{'水' * 90}、川", "https://a.example/#:~:text=%E9%9B%A8,%E5%B7%9D"),
+    (f"{'雨' * 10}、{'水' * 90}、{'川' * 10}", f"https://a.example/#:~:text={'%E9%9B%A8' * 10},{'%E5%B7%9D' * 10}"),
+    # A first clause of one word would be found anywhere in the page.
+    (
+        f"雨、{'水' * 10}、{'木' * 90}、{'川' * 10}、山",
+        f"https://a.example/#:~:text=%E9%9B%A8%E3%80%81{'%E6%B0%B4' * 10},{'%E5%B7%9D' * 10}%E3%80%81%E5%B1%B1",
+    ),
     ("1 2 3 4 5 6 7 8 9 10 11 12", "https://a.example/#:~:text=1%202%203%204%205,8%209%2010%2011%2012"),
 ]
 
@@ -90,6 +96,32 @@ def test_links_lead_to_the_statement(text: str, link: str) -> None:
 )
 def test_a_text_is_looked_for_behind_its_anchor(anchor: str, start: str, why: str) -> None:
     assert show.fragment_href("https://a.example/#old", "a text", anchor=anchor) == f"{start}:~:text=a%20text", why
+
+
+SITE_NAMES = [
+    ("The Times", "times.example", "The Times"),
+    ("www.times.example", "times.example", ""),
+    ("Node.js", "nodejs.org", "Node.js"),  # no name that somebody can register
+    ("Booking.com", "secure.booking.com", ""),  # the host says so already
+    # The name stands in the place of the address, where another's host would lead people astray.
+    ("paypal.com", "stranger.example", ""),
+    ("paypal.com › login", "stranger.example", ""),
+    ("https://paypal.com/login", "stranger.example", ""),
+    ("ｐaypal．com", "stranger.example", ""),
+    ("раураl.com", "stranger.example", ""),  # Cyrillic letters
+    ("PayPal (www.paypal.com)", "stranger.example", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "host", "shown"), SITE_NAMES)
+def test_the_name_of_a_site_has_no_host_of_another(name: str, host: str, shown: str) -> None:
+    record = Normalized.of_row({"url": f"https://{host}/", "generation": 1, "site_name": name})
+    assert show.site_name_of(record, host) == shown
+
+
+def test_what_strangers_name_without_end_is_kept_within_a_limit() -> None:
+    kept = (show.tile_of, show.language_name, show.writes_right_to_left)
+    assert all(each.cache_info().maxsize for each in kept)
 
 
 def test_every_page_has_a_title() -> None:
