@@ -1,7 +1,8 @@
 """Preferences: what a person has set, and its forms as a file and as a link. Pure."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -14,6 +15,7 @@ from streams.search.request import normalize_language
 MAX_SITES = 100
 MAX_SITE_CHARS = 2_200
 """Maximum characters of all sites together: a browser keeps cookies of 4,096 bytes."""
+_TOO_MANY = f"At most {MAX_SITES} sites with {MAX_SITE_CHARS:,} characters together are kept."
 RULES = ("raised", "lowered", "hidden")
 
 Site = Annotated[str, Field(max_length=253)]
@@ -59,7 +61,7 @@ class Preferences(BaseModel):
         if len(set(sites)) < len(sites):
             raise ValueError("A site can be in one list only.")
         if len(sites) > MAX_SITES or sum(map(len, sites)) > MAX_SITE_CHARS:
-            raise ValueError(f"At most {MAX_SITES} sites with {MAX_SITE_CHARS:,} characters together are kept.")
+            raise ValueError(_TOO_MANY)
         return self
 
     def with_site(self, site: str, rule: str) -> Self:
@@ -122,10 +124,12 @@ def read_fields(form: Mapping[str, str]) -> tuple[Preferences, list[str]]:
                 continue
             if lists.setdefault(host, name) != name:
                 faults.append(f"{host} can be in one list only.")
+    if len(fitting := _first_that_fit(lists)) < len(lists):
+        faults.append(_TOO_MANY)
     kept = Preferences()
     per_page = form.get("per_page", "10")
     for values in (
-        {name: tuple(host for host, rule in lists.items() if rule == name) for name in RULES},
+        {name: tuple(host for host in fitting if lists[host] == name) for name in RULES},
         {"language": form.get("language", "")},
         {"theme": form.get("theme", "")},
         {"per_page": int(per_page) if per_page.isascii() and per_page.isdigit() else per_page},
@@ -136,6 +140,13 @@ def read_fields(form: Mapping[str, str]) -> tuple[Preferences, list[str]]:
         except InvalidPreferences as error:
             faults.append(str(error))
     return kept, faults
+
+
+def _first_that_fit(sites: Collection[str]) -> list[str]:
+    """Return the first sites that a cookie has room for."""
+    return [site for site, chars in zip(sites, accumulate(map(len, sites)), strict=True) if chars <= MAX_SITE_CHARS][
+        :MAX_SITES
+    ]
 
 
 def read_json(text: str) -> Preferences:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from streams.gateway.preferences.model import (
     InvalidPreferences,
     Preferences,
+    read_fields,
     read_json,
     read_link,
     read_site,
@@ -44,6 +45,21 @@ def test_a_site_has_one_rule(own: Preferences, site: str, rule: str) -> None:
     changed = own.with_site(site, rule)
     assert changed.rules().rule_of(site) in (rule, own.rules().rule_of(site.partition(".")[2]))
     assert changed.with_site(site, rule) == changed
+
+
+@pytest.mark.parametrize(
+    ("sites", "kept"),
+    [
+        ([f"s{number}.example" for number in range(101)], 100),  # one more than a cookie has room for
+        ([f"{'s' * 50}{number}.example" for number in range(10, 99)], 36),  # 60 characters each, of 2,200
+        ([f"s{number}.example" for number in range(100)], 100),
+    ],
+)
+def test_a_site_too_many_costs_no_other_site(sites: list[str], kept: int) -> None:
+    own, faults = read_fields({"hidden": "\n".join(sites), "raised": "not a site", "theme": "dark"})
+    assert own.hidden == tuple(sites[:kept])
+    assert own.theme == "dark"
+    assert len(faults) == 1 + (kept < len(sites))
 
 
 @given(st.text(max_size=200))
