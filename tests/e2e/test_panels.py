@@ -34,6 +34,21 @@ async def test_a_panel_is_accessible_and_fits_on_every_screen(tab: Tab, site: st
     assert await tab.evaluate("document.querySelectorAll('.panel').length") == 1
 
 
+async def test_no_value_of_a_panel_is_wider_than_its_column(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/search?q=warm+up")
+    for width in (320, 1280):
+        await tab.look(width=width, height=900)
+        await tab.open(site + PATHS["panel"])
+        await tab.evaluate("document.querySelectorAll('.panel details').forEach(each => { each.open = true; })")
+        # A panel of 1280 pixels has 20 rem: the name of this website, and any longer one.
+        ends = """(list => [...list.querySelectorAll('dd')].every(
+          each => each.scrollWidth <= each.clientWidth && each.getBoundingClientRect().right
+            <= list.getBoundingClientRect().right + 1))(document.querySelector('.panel dl'))"""
+        assert await tab.evaluate(ends)
+        await tab.evaluate(f"document.querySelector('.panel dd').textContent = '{'w' * 200}'")
+        assert await tab.evaluate(ends)
+
+
 async def test_a_panel_loads_nothing_and_leads_on(tab: Tab, site: str) -> None:
     await tab.open(f"{site}/search?q=warm+up")
     await tab.look(width=1600, height=900, dark=False)
