@@ -21,7 +21,6 @@ from streams.gateway.http.highlighting import highlights
 from streams.language.marks import is_closed
 from streams.language.months import date_words
 from streams.pages.text.tokens import is_spaceless
-from streams.search.query_language.matching import ascii_host
 from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
@@ -277,8 +276,8 @@ def site_name_of(record: Normalized | None, host: str) -> str:
     name = clean_line((record.site_name if record else None) or "", MAX_CRUMB_CHARS)
     if name.casefold().removeprefix("www.") == host.removeprefix("www."):
         return ""
-    named = map(ascii_host, _HOST_BORDER.split(unicodedata.normalize("NFKC", name)))
-    foreign = any("." in one and has_public_suffix(one) and not surely_one_owner(one, host) for one in named)
+    words = (word.strip(".") for word in _HOST_BORDER.split(unicodedata.normalize("NFKC", name).lower()))
+    foreign = any("." in word and has_public_suffix(word) and not surely_one_owner(word, host) for word in words)
     return "" if foreign else name
 
 

@@ -119,6 +119,12 @@ def test_the_name_of_a_site_has_no_host_of_another(name: str, host: str, shown: 
     assert show.site_name_of(record, host) == shown
 
 
+@given(st.text(alphabet="aO.-_/: ․。ｃом\u0130", max_size=40))
+def test_any_name_of_a_site_is_read(name: str) -> None:
+    record = Normalized.of_row({"url": "https://a.example/", "generation": 1, "site_name": name})
+    assert show.site_name_of(record, "a.example") in ("", show.clean_line(name))
+
+
 def test_what_strangers_name_without_end_is_kept_within_a_limit() -> None:
     kept = (show.tile_of, show.language_name, show.writes_right_to_left)
     assert all(each.cache_info().maxsize for each in kept)
