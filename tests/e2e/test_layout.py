@@ -124,7 +124,14 @@ async def test_keys_move_through_the_results_where_the_page_has_its_script(tab: 
     await tab.evaluate("document.activeElement.blur(); document.querySelector('.about').open = true")
     await tab.press("Escape")
     assert await tab.evaluate("document.querySelectorAll('details[open]').length") == 0
-    await tab.evaluate("document.documentElement.dataset.keys = 'off'")
+    await tab.evaluate(
+        "(menu => { menu.open = true; menu.querySelector('a').focus(); })(document.querySelector('.about'))"
+    )
+    await tab.press("Escape")
+    assert await tab.evaluate("document.activeElement.matches('.about > summary')"), (
+        "who closes a menu stays at its mark"
+    )
+    await tab.evaluate("document.activeElement.blur(); document.documentElement.dataset.keys = 'off'")
     await type_key(tab, "j")
     assert await tab.evaluate(number) == -1
 

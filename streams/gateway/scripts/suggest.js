@@ -125,7 +125,11 @@
 // Keys: "/" to the search box, "j" and "k" through the results, "o" opens one. Escape and a click elsewhere close menus.
 // A person can switch the letters off (WCAG 2.2, 2.1.4).
 (() => {
-  const close = but => document.querySelectorAll("details[name=menu][open]").forEach(each => { if (!each.contains(but)) each.open = false; });
+  const close = but => document.querySelectorAll("details[name=menu][open]").forEach(each => {
+    if (each.contains(but)) return;
+    if (each.contains(document.activeElement)) each.querySelector("summary").focus();
+    each.open = false;
+  });
   document.addEventListener("click", event => close(event.target));
   document.addEventListener("keydown", event => {
     const {key, target} = event;
