@@ -139,22 +139,19 @@ def _web(home: Path) -> Iterator[int]:
 
 def run_durable_scrapy(settings: Settings, home: Path, urls: Sequence[str], port: int) -> dict[str, Any]:
     """Fetch the pages by Scrapy with its queue on disk, bodies in Cassandra and events in Kafka."""
-    pids, cassandra = server_pids(), settings.cassandra
-    before = {name: usage(pid)[1] for name, pid in pids.items()}
-    servers = [settings.kafka.bootstrap, cassandra.hosts[0], str(cassandra.port)]
-    scrapy = run_scrapy(home, urls, port, "--durable", *servers)
-    cpu = {name: usage(pid)[1] - before[name] for name, pid in pids.items()}
-    return {**scrapy, "cpu_seconds": {"worker": scrapy["cpu_seconds"], **cpu}}
+    cassandra = settings.cassandra
+    servers = [settings.kafka.bootstrap, cassandra.hosts[0], str(cassandra.port), json.dumps(server_pids())]
+    return run_scrapy(home, urls, port, "--durable", *servers)
 
 
-def run_scrapy(home: Path, urls: Sequence[str], port: int, *options: str) -> dict[str, float]:
+def run_scrapy(home: Path, urls: Sequence[str], port: int, *options: str) -> dict[str, Any]:
     """Fetch the pages by Scrapy. Raises UsageError if a page is missing."""
     listed, bodies = home / "urls", Path(tempfile.mkdtemp(dir=home))
     listed.write_text("\n".join(url.replace(".test/", f".test:{port}/") for url in urls))
     err.print(" ".join(("Scrapy", *options[:1], "...")), highlight=False)
     command = [sys.executable, "-m", "benchmarks.crawl.scrapy_crawl", str(listed), str(bodies), *options]
     done = subprocess.run(command, capture_output=True, text=True)
-    figures: dict[str, float] = json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
+    figures: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
     if figures.get("pages") != len(urls):
         raise UsageError(f"Scrapy wrote {figures.get('pages')} of {len(urls)} pages: {done.stderr[-2_000:]}")
     return figures
@@ -288,13 +285,13 @@ def _bytes_written(pids: dict[str, int]) -> int:
 
 
 def per_page(
-    riffle: Sequence[dict[str, Any]], scrapy: dict[str, float], durable: Sequence[dict[str, Any]], pages: int
+    riffle: Sequence[dict[str, Any]], scrapy: dict[str, Any], durable: Sequence[dict[str, Any]], pages: int
 ) -> dict[str, Any]:
     """Return what a page costs, by process, and the rates: medians of the rounds."""
     ours, theirs = (_cpu_ms(rounds, pages) for rounds in (riffle, durable))
     ratios = [other["all"] / own["all"] for own, other in zip(ours, theirs, strict=True)]
     middle = {name: median(each[name] for each in ours) for name in ours[0]}
-    cpu_ms = {**middle, "scrapy": scrapy["cpu_seconds"] * 1_000 / pages}
+    cpu_ms = {**middle, "scrapy": scrapy["cpu_seconds"]["worker"] * 1_000 / pages}
     return {
         "rate_of_durable_scrapy": round(median(ratios), 2),
         "rates_of_durable_scrapy": [round(ratio, 2) for ratio in ratios],

@@ -1,12 +1,13 @@
 """The same pages fetched by Scrapy: a process of its own, which `crawl` starts.
 
     python -m benchmarks.crawl.scrapy_crawl URLS FOLDER
-    python -m benchmarks.crawl.scrapy_crawl URLS FOLDER --durable KAFKA_BOOTSTRAP CASSANDRA_HOST CASSANDRA_PORT
+    python -m benchmarks.crawl.scrapy_crawl URLS FOLDER --durable KAFKA_BOOTSTRAP CASSANDRA_HOST CASSANDRA_PORT PIDS
 
 URLS is a file with one URL a line, whose hosts are all on loopback. The first form writes each body into a file and
 keeps its queue in memory. The second is what a user would build to lose nothing: Scrapy's queue on disk (JOBDIR), each
 body in Cassandra, and then an event in Kafka; both are awaited before the item is done. The process prints the number
-of written bodies and its CPU seconds between its first request and its last body, as JSON.
+of written bodies, and CPU seconds between its first request and its last body by process, as JSON: its own, and those
+of the servers whose ids are in PIDS, a JSON object by name.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from scrapy.crawler import CrawlerProcess
 from scrapy.resolver import CachingThreadedResolver
 from twisted.internet import defer
+
+from streams.commands.stack.status import usage
 
 LOOPBACK = "127.0.0.1"
 KEYSPACE, TOPIC = "scrapy", "scrapy.pages"
@@ -44,16 +47,23 @@ class PagesSpider(scrapy.Spider):
 
     name = "pages"
     urls: list[str]
-    began = cpu_began = 0.0
+    servers: dict[str, int]
+    began = 0.0
+    cpu_began: dict[str, float]
     """Times of the first request (seconds): the pipeline is open, and its client imported and connected."""
 
     async def start(self) -> AsyncIterator[Any]:
-        PagesSpider.began, PagesSpider.cpu_began = time.monotonic(), time.process_time()
+        PagesSpider.began, PagesSpider.cpu_began = time.monotonic(), cpu_times(self.servers)
         for url in self.urls:
             yield scrapy.Request(url, dont_filter=False)
 
     def parse(self, response: Any) -> Any:
         yield {"url": response.url, "body": response.body}
+
+
+def cpu_times(servers: Mapping[str, int]) -> dict[str, float]:
+    """Return the CPU time of this process, under the name `worker`, and of each server (seconds)."""
+    return {"worker": time.process_time(), **{name: usage(pid)[1] for name, pid in servers.items()}}
 
 
 class FilesPipeline:
@@ -135,8 +145,10 @@ def main() -> None:
     PagesSpider.urls, FilesPipeline.folder = urls, folder
     pipeline: type[FilesPipeline | DurablePipeline] = FilesPipeline
     durable: dict[str, Any] = {}
+    PagesSpider.servers = {}
     if sys.argv[3:4] == ["--durable"]:
-        kafka, host, port = sys.argv[4:7]
+        kafka, host, port, pids = sys.argv[4:8]
+        PagesSpider.servers = json.loads(pids)
         DurablePipeline.kafka, DurablePipeline.host, DurablePipeline.port = kafka, host, int(port)
         pipeline, durable = DurablePipeline, {"JOBDIR": str(folder / "job")}
     process = CrawlerProcess(
@@ -158,7 +170,10 @@ def main() -> None:
             {
                 "pages": pipeline.written,
                 "seconds": time.monotonic() - PagesSpider.began,
-                "cpu_seconds": time.process_time() - PagesSpider.cpu_began,
+                "cpu_seconds": {
+                    name: seconds - PagesSpider.cpu_began[name]
+                    for name, seconds in cpu_times(PagesSpider.servers).items()
+                },
             }
         )
     )
