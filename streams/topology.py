@@ -163,7 +163,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.pages.agent:build",
         concurrency=8,
         order="subject",  # the key is the host: an import of one large site is parsed side by side
-        version=2,
+        version=3,
     ),
     Stage(
         name="render",
@@ -193,7 +193,7 @@ STAGES: tuple[Stage, ...] = (
         stores=("records", "models"),
         concurrency=4,
         order="subject",  # the key is the host, since the frontier reads these events, too
-        version=2,
+        version=3,
     ),
     Stage(
         name="embed",

@@ -26,8 +26,8 @@ from streams.vectors.page_records import PageFacts
 from streams.vectors.points import points_of, texts_of
 
 DIGESTS = {
-    "normalize": (2, "22870cd9980680d2"),
-    "statements": (2, "9795323a5992608a"),
+    "normalize": (3, "22870cd9980680d2"),
+    "statements": (3, "9795323a5992608a"),
     "embed": (1, "ebb5719f8011c7fc"),
     "index": (3, "495bec1eddfe0f4f"),
 }
