@@ -165,7 +165,7 @@ def questions_of(pages: Sequence[PageStatements], count: int) -> Iterator[list[F
 
 
 async def measure(settings: Settings, stores: Stores, pages: Sequence[PageStatements], count: int) -> dict[str, Any]:
-    async def publish(event: object) -> None: ...
+    async def publish(event: object, cause: str | None = None) -> None: ...
 
     app = create_app(
         settings.model_copy(update={"profile": "local"}), stores, publish=publish, clock=lambda: datetime.now(UTC)

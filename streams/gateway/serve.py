@@ -187,12 +187,12 @@ class QueryPublisher:
         self._started = False
         self._lock = asyncio.Lock()
 
-    async def __call__(self, event: Event) -> None:
+    async def __call__(self, event: Event, cause: str | None = None) -> None:
         async with self._lock:
             if not self._started:
                 await self._producer.start()
                 self._started = True
-        await self._producer(event)
+        await self._producer(event, cause)
 
     async def stop(self) -> None:
         await self._producer.stop()

@@ -140,7 +140,7 @@ def gateway(
     It corrects no words unless `limits` say so: the vocabulary takes three seconds of CPU time to load.
     """
 
-    async def append(event: Event) -> None:
+    async def append(event: Event, cause: str | None = None) -> None:
         if sent is not None:
             sent.append(event)
 

@@ -44,7 +44,7 @@ async def searchable(models: Models) -> Stores:
 
 
 async def ask(models: Models, query: str, **gateway: Any) -> dict[str, Any]:
-    async def publish(event: object) -> None: ...
+    async def publish(event: object, cause: str | None = None) -> None: ...
 
     settings = Settings(gateway=GatewaySettings(deadline_seconds=20.0, allowed_hosts=("riffle.test",), **gateway))
     app = create_app(settings, await searchable(models), publish=publish, clock=lambda: NOW)

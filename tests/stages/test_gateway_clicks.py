@@ -3,13 +3,14 @@
 import asyncio
 import re
 from html import unescape
+from uuid import UUID
 
 import httpx2
 import pytest
 from fastapi import FastAPI
 
 from schemas import Event, ResultClicked, ResultRated
-from schemas.ids import page_id
+from schemas.ids import event_id, page_id
 from streams.gateway.search.query_events import Publish
 from tests.stages.gateway_fakes import FOLLOWED, TYPED, client, gateway, searchable, statement
 
@@ -97,7 +98,7 @@ async def test_only_a_link_that_a_person_followed_from_the_results_is_counted(he
 
 
 async def test_a_click_does_not_wait_for_kafka() -> None:
-    async def hang(event: Event) -> None:
+    async def hang(event: Event, cause: str | None = None) -> None:
         await asyncio.Event().wait()
 
     async with client(await app(publish=hang)) as web:
@@ -106,7 +107,7 @@ async def test_a_click_does_not_wait_for_kafka() -> None:
 
 
 async def test_a_lost_event_is_counted_and_the_click_leads_on() -> None:
-    async def fail(event: Event) -> None:
+    async def fail(event: Event, cause: str | None = None) -> None:
         raise ConnectionError
 
     made = await app(publish=fail)
@@ -176,6 +177,31 @@ async def test_feedback_sends_one_event_and_leads_back_with_a_message_shown_once
     (event,) = sent
     assert isinstance(event, ResultRated)
     assert (event.page_id, event.position, event.helpful) == (page_id(ROW["url"]), 1, helpful)
+
+
+async def test_two_gateways_send_the_same_event_for_one_link() -> None:
+    """Each gateway remembers what it counted. Who reads the events drops the second one by its id."""
+    ids: list[tuple[str, UUID]] = []
+
+    async def publish(event: Event, cause: str | None = None) -> None:
+        assert cause, "otherwise its id is random"
+        ids.append((event.topic, event_id(event.topic, cause, event.key())))
+
+    one, two = await app(publish=publish), await app(publish=publish)
+    async with client(one) as first, client(two) as second:
+        page = (await first.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
+        other = (await first.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
+        (link,), (again,) = (re.findall(r'<h2[^>]*><a href="([^"]+)"', each)[:1] for each in (page, other))
+        for web in (first, second):
+            assert (await web.get(unescape(link), headers=FOLLOWED)).status_code == 303
+            await web.post("/feedback", data={**feedback_form(page), "helped": "yes"})
+        assert (await second.get(unescape(again), headers=FOLLOWED)).status_code == 303
+        for made in (one, two):
+            await made.state.gateway.clicks.drain()
+    clicks = [each for topic, each in ids if topic == ResultClicked.topic]
+    assert len([each for topic, each in ids if topic == ResultRated.topic]) == 2
+    assert (len(clicks), len(set(clicks))) == (3, 2), "another page of results has links of its own"
+    assert len({each for topic, each in ids if topic == ResultRated.topic}) == 1
 
 
 async def test_feedback_of_another_site_without_a_payload_or_an_answer_sends_nothing() -> None:

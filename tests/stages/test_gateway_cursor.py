@@ -104,7 +104,7 @@ async def test_each_result_is_shown_once_while_parts_fail_and_pages_are_indexed(
         gateway=GatewaySettings(deadline_seconds=30, allowed_hosts=("riffle.test",)),
     )
 
-    async def publish(event: object) -> None: ...
+    async def publish(event: object, cause: str | None = None) -> None: ...
 
     pages: list[dict[str, Any]] = []
     cursor = ""
@@ -250,7 +250,7 @@ async def test_an_expired_cursor_is_a_problem() -> None:
     def clock() -> datetime:
         return now
 
-    async def publish(event: object) -> None: ...
+    async def publish(event: object, cause: str | None = None) -> None: ...
 
     settings = Settings(gateway=GatewaySettings(allowed_hosts=("riffle.test",)))
     async with client(create_app(settings, await searchable(logs(0, 12)), publish=publish, clock=clock)) as web:

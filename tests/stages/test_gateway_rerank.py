@@ -29,7 +29,7 @@ async def stores() -> Stores:
 async def ask(
     stores: Stores, model: str = "rerank", query: str = QUERY, weight: float = 10.0, deadline_seconds: float = 2.0
 ) -> dict[str, Any]:
-    async def publish(event: object) -> None: ...
+    async def publish(event: object, cause: str | None = None) -> None: ...
 
     gateway = GatewaySettings(deadline_seconds=deadline_seconds, allowed_hosts=("riffle.test",))
     settings = Settings(triton=TritonSettings(rerank_model=model), gateway=gateway)

@@ -154,7 +154,7 @@ async def test_the_query_is_published_without_anything_about_the_person(stores: 
 
 
 async def test_kafka_being_down_costs_no_answer(stores: Stores) -> None:
-    async def refuse(event: Event) -> None:
+    async def refuse(event: Event, cause: str | None = None) -> None:
         raise ConnectionError("no broker")
 
     app = gateway(stores, publish=refuse, limits=PUBLISHED)

@@ -97,6 +97,11 @@ class Click:
     nonce: bytes = field(default=b"", compare=False)
     """The random part of the payload, of an opened one."""
 
+    @property
+    def cause(self) -> str:
+        """The cause of its events. A link that two gateways count has one event, which is sent twice."""
+        return self.nonce.hex()
+
 
 def seal_click(click: Click, key: Key, nonce: bytes) -> str:
     """Return the payload. The nonce is random, and used once."""

@@ -36,10 +36,10 @@ _PROBLEMS: dict[Fault, Problem] = {
 def click_routes(
     context: GatewayContext,
     keys: Sequence[Key],
-    publish: Callable[[ResultClicked], None],
+    publish: Callable[[ResultClicked, str], None],
     identify: Callable[[Request], str],
 ) -> APIRouter:
-    """Return the route. `publish` sends an event in the background: it neither waits nor fails.
+    """Return the route. `publish` sends an event in the background, with its cause: it neither waits nor fails.
 
     `identify` returns the hash of the person, empty where queries are not counted.
     """
@@ -51,7 +51,7 @@ def click_routes(
         if not safe_href(click.url):
             raise ProblemError(_PROBLEMS["tampered"])
         if request.method == "GET" and was_chosen(request, "same-origin") and spent.spend(click):
-            publish(_event_of(click, identify(request) if click.asked_hash else ""))
+            publish(_event_of(click, identify(request) if click.asked_hash else ""), click.cause)
         return Response(status_code=303, headers={"Location": quote(click.url, safe=_PRINTABLE), **ACT_HEADERS})
 
     return router

@@ -25,9 +25,9 @@ _ANSWERS = {"yes": True, "no": False}
 
 
 def feedback_routes(
-    context: GatewayContext, keys: Sequence[Key], cookies: Cookies, publish: Callable[[ResultRated], None]
+    context: GatewayContext, keys: Sequence[Key], cookies: Cookies, publish: Callable[[ResultRated, str], None]
 ) -> APIRouter:
-    """Return the route. `publish` sends an event in the background: it neither waits nor fails."""
+    """Return the route. `publish` sends an event in the background, with its cause: it neither waits nor fails."""
     router, spent = APIRouter(include_in_schema=False), SpentLinks()
 
     @router.post("/feedback")
@@ -40,7 +40,8 @@ def feedback_routes(
             raise ProblemError(Problem("invalid-form", "It says neither yes nor no."))
         if spent.spend(click):
             publish(
-                ResultRated(query_hash=click.query_hash, page_id=click.page_id, position=click.rank, helpful=helpful)
+                ResultRated(query_hash=click.query_hash, page_id=click.page_id, position=click.rank, helpful=helpful),
+                click.cause,
             )
         response = RedirectResponse(page_of_form(form, "/"), 303, headers={"Cache-Control": "no-store"})
         cookies.write_message(request, response, THANKS)

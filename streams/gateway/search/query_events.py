@@ -5,9 +5,10 @@ They are sent only where the operator wants them (`gateway.publish_queries`, `ga
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from typing import Protocol
 
 import structlog
 from starlette.requests import Request
@@ -23,7 +24,13 @@ from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.settings import Settings
 
-Publish = Callable[[Event], Awaitable[None]]
+
+class Publish(Protocol):
+    """What sends an event: `EventProducer`, as far as a gateway uses it."""
+
+    async def __call__(self, event: Event, cause: str | None = None, /) -> None:
+        """Send the event. Two with the same cause have the same id."""
+
 
 MAX_IN_FLIGHT = 1_000
 """Maximum events that wait for Kafka. Further events are dropped, so that they don't fill the memory."""
@@ -64,14 +71,14 @@ class BackgroundEvents:
         """True if events are sent."""
         return self._publish is not None
 
-    def send(self, event: Event) -> None:
-        """Send the event, in the background."""
+    def send(self, event: Event, cause: str | None = None) -> None:
+        """Send the event, in the background. Two with the same cause have the same id, also of two gateways."""
         if self._publish is None:
             return
         if len(self._in_flight) >= MAX_IN_FLIGHT:
             self._metrics.unpublished.inc()
             return
-        task = asyncio.create_task(self._send(self._publish, event))
+        task = asyncio.create_task(self._send(self._publish, event, cause))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
 
@@ -80,9 +87,9 @@ class BackgroundEvents:
         if self._in_flight:
             await asyncio.wait(self._in_flight, timeout=timeout_seconds)
 
-    async def _send(self, publish: Publish, event: Event) -> None:
+    async def _send(self, publish: Publish, event: Event, cause: str | None) -> None:
         try:
-            await publish(event)
+            await publish(event, cause)
         except Exception as error:
             # No answer depends on Kafka; the loss is counted and logged.
             self._metrics.unpublished.inc()
