@@ -6,8 +6,8 @@
 URLS is a file with one URL a line, whose hosts are all on loopback. The first form writes each body into a file and
 keeps its queue in memory. The second is what a user would build to lose nothing: Scrapy's queue on disk (JOBDIR), each
 body in Cassandra, and then an event in Kafka; both are awaited before the item is done. The process prints the number
-of written bodies, and CPU seconds between its first request and its last body by process, as JSON: its own, and those
-of the servers whose ids are in PIDS, a JSON object by name.
+of written bodies, and CPU seconds between its first request and its last body by process, as JSON: of itself and
+of each server whose id is in PIDS, a JSON object by name.
 """
 
 import asyncio

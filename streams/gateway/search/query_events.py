@@ -26,7 +26,7 @@ from streams.settings import Settings
 
 
 class Publish(Protocol):
-    """What sends an event: `EventProducer`, as far as a gateway uses it."""
+    """The sender of single events: `EventProducer`, as far as a gateway uses it."""
 
     async def __call__(self, event: Event, cause: str | None = None, /) -> None:
         """Send the event. Two with the same cause have the same id."""
