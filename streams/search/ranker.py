@@ -25,7 +25,7 @@ from streams.search.ranking.fusion import merge_found_lists
 from streams.search.ranking.named_pages import prefer_named_pages
 from streams.search.ranking.priors import prefer_known_and_fresh
 from streams.search.ranking.reranking import add_model_scores
-from streams.search.ranking.wishes import prefer_sites, prefer_wishes
+from streams.search.ranking.wishes import prefer_recent, prefer_sites
 from streams.search.ranking.word_coverage import prefer_pages_with_all_words, put_identifiers_first
 from streams.search.trace import Trace
 from streams.stores.protocols import PageHits
@@ -39,7 +39,7 @@ PASSES = (
     Pass("names", prefer_named_pages),
     Pass("clicks", prefer_clicked),
     Pass("personal", prefer_sites),
-    Pass("wishes", prefer_wishes),
+    Pass("wishes", prefer_recent),
     Pass("identifiers", put_identifiers_first),
     Pass("facets", count_facets),
     Pass("checks", check_results),

@@ -52,7 +52,7 @@ _EXAMPLES = {
     "lang": ("lang:de",),
     "filetype": ("filetype:pdf",),
     "pagetype": ("pagetype:recipe",),
-    "prefer": ("prefer:recent", "prefer:technical", "prefer:firsthand"),
+    "prefer": ("prefer:recent",),
     "after": ("after:2024-05",),
     "before": ("before:2025",),
     "intitle": ("intitle:index", 'intitle:"release notes"'),

@@ -21,7 +21,7 @@ from streams.gateway.preferences.cookies import Cookies
 from streams.gateway.search.answer_model import SearchAnswer
 from streams.gateway.search.api import FEED_PATH, FEED_TYPE
 from streams.gateway.search.service import RunningSearch, SearchService
-from streams.search.query_language.matching import read_wish
+from streams.search.query_language.matching import read_wish, steps_of_wish
 from streams.search.query_language.query import Choices, apply_choices
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 from streams.search.searcher import Found
@@ -89,15 +89,12 @@ def search_html_routes(
         filetype: str = "",
         pagetype: str = "",
         recent: Annotated[int, Query(ge=0, le=3)] = 0,
-        technical: Annotated[int, Query(ge=0, le=3)] = 0,
-        firsthand: Annotated[int, Query(ge=0, le=3)] = 0,
         exact: bool = False,
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
-        wishes = {"recent": recent, "technical": technical, "firsthand": firsthand}
-        if published or after or before or filetype or pagetype or any(wishes.values()):  # the form was sent
-            choices = Choices(published, after, before, filetype, pagetype, wishes)
+        if published or after or before or filetype or pagetype or recent:  # the form was sent
+            choices = Choices(published, after, before, filetype, pagetype, recent)
             chosen = apply_choices(q, choices, service.searcher.clock().date())
             return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
         charge = await guard.charge_person(request)
@@ -266,5 +263,5 @@ def _chosen_values(answer: SearchAnswer) -> dict[str, Any]:
         "chosen_before": f"{written.get('before', '')}-01-01"[:10] if written.get("before") else "",
         "chosen_page_type": written.get("pagetype", "").lower(),
         "chosen_type": written.get("filetype", "").lower(),
-        "chosen_wishes": dict(read_wish(each.value).split(":") for each in answer.operators if each.name == "prefer"),
+        "chosen_recent": steps_of_wish(read_wish(written["prefer"])) if "prefer" in written else 0,
     }

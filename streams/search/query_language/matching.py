@@ -40,8 +40,8 @@ _HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*+(?::\d{{1,5}})?")
 _USUAL_PORT = re.compile(r":(?:80|443)$")
 _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
-WISHES = ("recent", "technical", "firsthand")
-"""The wishes that a query may have (`streams.search.ranking.wishes`)."""
+RECENT = "recent"
+"""The wish that a query may have (`streams.search.ranking.wishes`)."""
 MAX_IDENTIFIERS = 16
 """Maximum identifiers of a query that are looked for: a stack trace has hundreds of names."""
 MAX_STEPS = 3
@@ -207,11 +207,16 @@ def read_page_type(value: str) -> str:
 
 
 def read_wish(value: str) -> str:
-    """Return a wish with its steps: `technical:2` for `technical`, `technical:3` for `technical3`; empty for others."""
-    name = value.lower().replace("-", "").rstrip("0123456789")
+    """Return the wish with its steps: `recent:2` for `recent`, `recent:3` for `recent3`; empty for others."""
+    name = value.lower().rstrip("0123456789")
     steps = value[len(value.rstrip("0123456789")) :] or str(_USUAL_STEPS)
-    is_known = name in WISHES and len(steps) == 1 and 1 <= int(steps) <= MAX_STEPS
+    is_known = name == RECENT and len(steps) == 1 and 1 <= int(steps) <= MAX_STEPS
     return f"{name}:{steps}" if is_known else ""
+
+
+def steps_of_wish(wish: str) -> int:
+    """Return the steps of a wish that was read."""
+    return int(wish.partition(":")[2])
 
 
 def read_words(value: str) -> str:

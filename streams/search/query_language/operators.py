@@ -155,8 +155,8 @@ OPERATORS: tuple[Operator, ...] = (
         spellings=("prefer",),
         read=read_wish,
         is_met=lambda page, wishes: True,  # the pass `wishes` moves pages, and leaves none out
-        examples="`prefer:recent`, `prefer:technical3`, `prefer:firsthand`",
-        meaning="more recent pages, more technical or first-hand ones come first; 1 to 3 says how much (2)",
+        examples="`prefer:recent`, `prefer:recent3`",
+        meaning="more recent pages come first; 1 to 3 says how much (2)",
     ),
     Operator(
         name="intitle",

@@ -15,7 +15,7 @@ into a search box. The words of an address are in few statements of its page, so
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -23,7 +23,7 @@ from streams.crawl.domains import has_public_suffix
 from streams.crawl.urls import InvalidUrl, host_of, possible_urls
 from streams.language.marks import MARKS
 from streams.plain_text import read_date
-from streams.search.query_language.matching import read_extension, read_page_type, read_wish
+from streams.search.query_language.matching import RECENT, read_extension, read_page_type, read_wish
 from streams.search.query_language.operators import EXCLUDED, OPERATOR_OF, PHRASE, Conditions, Operator
 
 _TOKEN = re.compile(
@@ -200,8 +200,8 @@ class Choices:
     before: str = ""
     filetype: str = ""
     pagetype: str = ""
-    wishes: Mapping[str, int] = field(default_factory=dict)
-    """The steps of each wish, from 0 to 3."""
+    recent: int = 0
+    """The steps of the wish for recent pages, from 0 to 3."""
 
 
 def apply_choices(query: str, choices: Choices, today: date) -> str:
@@ -213,8 +213,8 @@ def apply_choices(query: str, choices: Choices, today: date) -> str:
     page_type = "" if choices.pagetype == ANY else read_page_type(choices.pagetype)
     chosen = {"after": after, "before": before, "pagetype": page_type, "filetype": extension}
     added = [f"{name}:{value}" for name, value in chosen.items() if value]
-    wishes = (read_wish(f"{name}{steps}") for name, steps in choices.wishes.items() if steps)
-    added += [f"prefer:{wish.replace(':', '')}" for wish in wishes if wish]
+    if choices.recent and read_wish(wish := f"{RECENT}{choices.recent}"):
+        added.append(f"prefer:{wish}")
     return " ".join([remove_operators(query, _CHOSEN), *added]).strip()
 
 
