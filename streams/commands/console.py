@@ -22,7 +22,8 @@ import orjson
 import typer
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleDimensions
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -51,6 +52,8 @@ EXIT_STATUSES = {
 }
 """The exit statuses of all commands. `docs/reference/commands.md` has this table."""
 CONNECT_SECONDS = 5.0
+UNBROKEN = ConsoleDimensions(100_000, 25)
+"""The size of what is no terminal, in columns and rows: no line is broken there."""
 NAME = "riffle"
 _COMMAND = re.compile(rf"(?<![\w./-]){NAME}(?= [a-z])")
 """The program's name before a command, in a text."""
@@ -83,10 +86,46 @@ def as_typed(text: str, name: str = "") -> str:
 
 
 class PlainConsole(Console):
-    """A console for strangers' text: without markup, emoji or highlights, and with U+FFFD in place of controls."""
+    """A console for strangers' text: without markup, emoji or highlights, and with U+FFFD in place of controls.
+
+    Lines are broken only on a terminal, at its width, and there no word is: an address can be selected whole.
+    """
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        """The columns and rows of the terminal, or `UNBROKEN`."""
+        return super().size if self.is_terminal else UNBROKEN
+
+    @size.setter
+    def size(self, new: tuple[int, int]) -> None:
+        self._width, self._height = new
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print objects. A text is broken between its words, unless `soft_wrap` leaves that to the terminal."""
+        if not options.get("soft_wrap"):
+            objects = tuple(self._broken(each, 0) if isinstance(each, str | Text) else each for each in objects)
+        super().print(*objects, **{"no_wrap": True, "overflow": "ignore", "crop": False, **options})
+
+    def print_indented(self, text: str | Text, columns: int) -> None:
+        """Print a text whose lines all begin in this column, also those that the terminal's width makes."""
+        lines = self._broken(text, columns).split("\n", allow_blank=True)
+        self.print(Text("\n").join(Text(" " * columns).append_text(line) for line in lines), soft_wrap=True)
+
+    def _broken(self, text: str | Text, indent: int) -> Text:
+        """Return a text with line breaks where the terminal ends, none of them inside a word."""
+        whole = self.render_str(text) if isinstance(text, str) else text
+        breaks: list[int] = []
+        column = indent
+        for word in re.finditer(r"\S+\s?|\s", whole.plain):
+            width = cell_len(word[0].rstrip())
+            if column + width > self.width and column > indent:
+                breaks.append(word.start())
+                column = indent
+            column = indent if word[0].endswith("\n") else column + cell_len(word[0])
+        return Text("\n").join(line for line in whole.divide(breaks)) if breaks else whole
 
     def advise(self, text: str, **options: Any) -> None:
         """Print a text of Riffle's own that names commands."""
@@ -176,7 +215,7 @@ def print_result(sentence: str, figures: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(figures)
     else:
-        out.advise(sentence, soft_wrap=True)
+        out.advise(sentence)
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -187,7 +226,7 @@ def load_settings(**overrides: Any) -> Settings:
         for problem in error.errors(include_url=False):
             name = "RIFFLE_" + "__".join(map(str, problem["loc"])).upper() if problem["loc"] else "Settings"
             message = problem["msg"].removeprefix("Value error, ")
-            err.print(styled("[red]{}:[/] {}", name, message), soft_wrap=True)
+            err.print(styled("[red]{}:[/] {}", name, message))
         raise typer.Exit(EXIT_USAGE) from None
     except SettingsError as error:
         raise UsageError(
@@ -245,7 +284,7 @@ def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None])
             result = function(*args, **kwargs)
             status = asyncio.run(result) if isinstance(result, Coroutine) else result
         except RiffleError as error:
-            err.print(styled("[red]Error:[/] {}", as_typed(str(error))), soft_wrap=True)
+            err.print(styled("[red]Error:[/] {}", as_typed(str(error))))
             raise typer.Exit(EXIT_UNAVAILABLE if isinstance(error, TransientError) else EXIT_USAGE) from None
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -40,6 +40,10 @@ BUSY_LOAD = 1.5
 """Minimum load of each processor of a busy machine: other processes wait for the processor, too."""
 SLOW_SECONDS = 10.0
 """Seconds without an event after which the progress says that the machine is busy."""
+LONG_SECONDS = 20.0
+"""Seconds after which the progress names the page that waits longest for a stage."""
+MAX_TIMED = 10_000
+"""Maximum number of pages under way whose time is noted."""
 FOLLOWED = (PageFetched, PageDeduplicated, PageIndexed, PageRemoved, PageSettled)
 MAX_HOSTS = 5_000
 """Maximum number of hosts of a crawl that are noted."""
@@ -77,7 +81,7 @@ class Bars(Progress):
             return
         self._next_line = self._clock() + LINE_SECONDS
         numbers = (_describe(one) for one in self.tasks)
-        self.console.print(", ".join(numbers), soft_wrap=True)
+        self.console.print(", ".join(numbers))
 
 
 def _describe(task: Task) -> str:
@@ -92,6 +96,15 @@ def machine_load() -> float:
         return os.getloadavg()[0] / (os.cpu_count() or 1)
     except (AttributeError, OSError):
         return 0.0
+
+
+class UnderWay(NamedTuple):
+    """A page that is neither searchable nor set aside yet."""
+
+    url: str
+    stages: str
+    """The stages that it may wait for."""
+    since: float
 
 
 class CutPage(NamedTuple):
@@ -125,6 +138,7 @@ class Seen:
     sign_ins: set[UUID] = field(default_factory=set)
     """Pages that answered with a sign-in page, so that their last content stays."""
     last_event_at: float = 0.0
+    _timed: dict[UUID, UnderWay] = field(default_factory=dict)
     _looked_at: float = 0.0
     _silent_seconds: float = 0.0
     """Time without an event until the last look, with the weight of each part."""
@@ -135,6 +149,7 @@ class Seen:
             if getattr(event, "crawl_id", None) != self.crawl_id:
                 continue
             self.last_event_at = now
+            self._note_time(event, now)
             if isinstance(event, PageFetched) and len(self.hosts) < MAX_HOSTS:
                 self.hosts[event.host] = None
             match event:
@@ -158,6 +173,24 @@ class Seen:
                 case PageRemoved():
                     self.removed[event.page_id] = event.reason
 
+    def _note_time(self, event: Event, now: float) -> None:
+        match event:
+            case PageFetched(purpose="page", outcome="ok") if len(self._timed) < MAX_TIMED:
+                self._timed[event.page_id] = UnderWay(event.url, "normalize, dedup", now)
+            case PageDeduplicated(settles=None | "changed") if event.page_id in self._timed:
+                self._timed[event.page_id] = UnderWay(event.url, "statements, embed, index", now)
+            case PageSettled(verdict="changed"):
+                pass  # its statements are under way
+            case PageDeduplicated() | PageIndexed() | PageRemoved() | PageSettled():
+                self._timed.pop(event.page_id, None)
+
+    def longest(self, now: float) -> str:
+        """Return which page waits longest, and for which stages, if it is long; empty if none does."""
+        first = min(self._timed.values(), key=lambda page: page.since, default=None)
+        if first is None or now - first.since < LONG_SECONDS:
+            return ""
+        return f"longest under way: {first.url} ({first.stages}: {now - first.since:.0f} s)"
+
     def is_stuck(self, now: float, load: float) -> bool:
         """Return True if no event came for too long. `load`: of each processor, since the last look."""
         since = max(self._looked_at, self.last_event_at)
@@ -171,6 +204,10 @@ class Seen:
         if now - self.last_event_at < SLOW_SECONDS or load <= BUSY_LOAD:
             return ""
         return f"the machine is busy: {load:.1f} processes for each processor"
+
+    def notes(self, now: float, load: float) -> str:
+        """Return what the progress says about pages under way, a line each."""
+        return "\n".join(filter(None, (self.why_slow(now, load), self.longest(now))))
 
     @property
     def searchable(self) -> int:

@@ -6,7 +6,8 @@
      "state": "starting" | "ready" | "paused" | "stopping",
      "settings": {"kafka": {"bootstrap": ...}, ...},        settings that the environment overrides
      "processes": [{"name", "title", "pid", "create_time", "port", "log", "health", "restarts"}, ...],
-     "web": the folder that is served for the crawler, or ""}
+     "web": the folder that is served for the crawler, or "",
+     "environment": {"RIFFLE_ANSWERS__URL": digest of its value, ...}}    settings with which it was started
 
 The kernel reuses process ids, so a process is identified by its id together with its time of creation.
 
@@ -15,12 +16,13 @@ runs, and starts them again when the file or the process is gone. So a backup th
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -70,11 +72,26 @@ class StackState:
     processes: tuple[ProcessState, ...] = ()
     web: str = ""
     """The folder that is served for the crawler, or an empty string."""
+    environment: dict[str, str] | None = None
+    """See `environment_digests`. None: the stack was started by a version that didn't note it."""
 
     @property
     def alive(self) -> bool:
         """True if the supervisor runs. False if it was killed and only left the file."""
         return is_alive(self.pid, self.create_time)
+
+
+OF_THE_COMMAND = frozenset({"RIFFLE_HOME", *(f"RIFFLE_LOCAL_{name}" for name in ("WEB", "TLS", "TRITON"))})
+"""Settings that `riffle up` has as options, or that name the home."""
+
+
+def environment_digests(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the settings in an environment, each with a digest of its value, which may be a secret."""
+    return {
+        name: hashlib.blake2b(value.encode(), digest_size=8).hexdigest()
+        for name, value in sorted(environment.items())
+        if name.startswith("RIFFLE_") and name not in OF_THE_COMMAND
+    }
 
 
 def is_alive(pid: int, create_time: float) -> bool:

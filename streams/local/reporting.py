@@ -103,7 +103,7 @@ class TerminalReport:
 
     def _warn(self, text: str) -> None:
         # Not as markup: a message may quote a log, and logs contain brackets.
-        self._console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        self._console.print(text, style="yellow", markup=False, highlight=False)
 
     def _print_ready(self, title: str, seconds: float) -> None:
         self._console.print(f"{title:<20} ready in {seconds:4.1f} s", highlight=False)

@@ -25,7 +25,7 @@ import psutil
 from streams.errors import RiffleError, StartError
 from streams.local import riffle_processes
 from streams.local.child_process import kill_orphans, rotate, stop
-from streams.local.home import PAUSED, StackState, only_stack, pause_asked, write_state
+from streams.local.home import PAUSED, StackState, environment_digests, only_stack, pause_asked, write_state
 from streams.local.reporting import PipeReport
 from streams.local.server_set import (
     Servers,
@@ -73,7 +73,8 @@ class Supervisor:
         me = psutil.Process()
         started = datetime.now(UTC).isoformat(timespec="seconds")
         web = "" if self.servers_only or not self.settings.local_web else str(self.settings.local_web.resolve())
-        self.state = StackState(me.pid, me.create_time(), started, self.servers_only, web=web)
+        environment = environment_digests(os.environ)
+        self.state = StackState(me.pid, me.create_time(), started, self.servers_only, web=web, environment=environment)
 
     def run(self) -> None:
         """Start everything, keep it running until a signal comes, and stop it.

@@ -70,7 +70,7 @@ async def add_key(
     if as_json:
         print_json({"key": text, **_row(key)})
         return
-    out.print(text, soft_wrap=True)
+    out.print(text)
     err.print("Keep it now: it is not shown again. Send it as `Authorization: Bearer KEY`.")
 
 

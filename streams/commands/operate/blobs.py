@@ -114,7 +114,6 @@ def _show(counts: Counts, references: ReferenceSet, *, delete: bool, grace_days:
     out.print(
         f"{counts.noted:,} were found unreferenced for the first time, {counts.waiting:,} are within the grace of "
         f"{grace_days:g} days, {counts.young:,} were stored in the last days.",
-        soft_wrap=True,
     )
     if references.fill > 0.5:
         out.print("Many unreferenced blobs were missed: repeat it with more --memory-mb.")

@@ -90,7 +90,7 @@ def list_letters(
     if len(shown) < len(letters):
         _print_kinds(letters)
     if len(shown) == (limit or PAGE_LETTERS) < len(letters):
-        out.advise(f"The next ones: riffle dead-letters list --after {shown[-1].failure.id}", soft_wrap=True)
+        out.advise(f"The next ones: riffle dead-letters list --after {shown[-1].failure.id}")
     out.advise("See one with `riffle dead-letters show ID`, try again with `riffle dead-letters replay ID` (or --all).")
     return 0
 
@@ -137,7 +137,7 @@ def show_letter(
         if name not in {"id", "value"}:
             shown.add_row(name.replace("_", " "), str(value))
     out.print(shown)
-    out.print(dead.value_text(), soft_wrap=True)
+    out.print(dead.value_text())
 
 
 @dead_letters_app.command("replay")

@@ -121,12 +121,12 @@ async def _compare_stores(settings: Settings, pages: int) -> list[Finding]:
 
 def _show(finding: Finding) -> None:
     mark, colour = _MARKS[finding.level]
-    out.print(_fold_text(f"{mark:<4}  {finding.check:<{_NAME_WIDTH}}", finding.says, colour), soft_wrap=True)
+    out.print(_fold_text(f"{mark:<4}  {finding.check:<{_NAME_WIDTH}}", finding.says, colour))
     # Details of findings without a fault would hide the faults; --json has them.
     for detail in finding.details if finding.level is not Level.OK else ():
-        out.print(_fold_text(" " * _INDENT + "- ", detail), soft_wrap=True)
+        out.print(_fold_text(" " * _INDENT + "- ", detail))
     if finding.advice:
-        out.print(_fold_text(" " * _INDENT + "> ", as_typed(finding.advice)), soft_wrap=True)
+        out.print(_fold_text(" " * _INDENT + "> ", as_typed(finding.advice)))
 
 
 def _fold_text(start: str, text: str, colour: str = "") -> Text:

@@ -124,7 +124,7 @@ async def show(
         out.print(f"No page of another host links to {name}, as far as pages were crawled.")
         return EXIT_NO
     computed = "not computed yet: riffle links rank" if known.rank is None else f"{known.rank:,.2f}"
-    out.print(f"{name}: rank {computed}; in-links, rounded down: {known.in_links:,}. Some of them:", soft_wrap=True)
+    out.print(f"{name}: rank {computed}; in-links, rounded down: {known.in_links:,}. Some of them:")
     for url in sources.values():
-        out.print(f"  {url}", soft_wrap=True)
+        out.print(f"  {url}")
     return 0

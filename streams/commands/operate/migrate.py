@@ -78,7 +78,7 @@ async def _take_step(step: Callable[[], Awaitable[str]], until: float) -> str:
         except StoreUnavailable as error:
             if time.monotonic() >= until:
                 raise
-            err.print(styled("[yellow]Waiting:[/] {}", error), soft_wrap=True)
+            err.print(styled("[yellow]Waiting:[/] {}", error))
             await asyncio.sleep(RETRY_SECONDS)
 
 

@@ -86,9 +86,9 @@ def serve(
     file = file or small_model()
     key_file = load_settings().home.resolve() / KEY_FILE
     server = start_chat_server(file, port, CONTEXT_TOKENS, threads, own_secret(key_file))
-    out.print(f"{file.name} is served at {server.url}, for requests with the key in {key_file}", soft_wrap=True)
+    out.print(f"{file.name} is served at {server.url}, for requests with the key in {key_file}")
     settings = f"RIFFLE_ANSWERS__URL={server.url} RIFFLE_ANSWERS__KEY_FILE={shlex.quote(str(key_file))}"
-    out.advise(f"Ask it for answers: {settings} riffle up", soft_wrap=True)
+    out.advise(f"Ask it for answers: {settings} riffle up")
     out.print("Ctrl-C stops this server.")
     threading.Event().wait()
 

@@ -77,9 +77,9 @@ async def admin(
 
     key, is_new = key_of(settings)
     need_kafka(settings)
-    err.print(styled("The pages of operators: [bold]{}[/]", f"http://{host}:{port}/admin"), soft_wrap=True)
+    err.print(styled("The pages of operators: [bold]{}[/]", f"http://{host}:{port}/admin"))
     if is_new:
-        err.print(styled("Sign in with any name and the password [bold]{}[/]", key), soft_wrap=True)
+        err.print(styled("Sign in with any name and the password [bold]{}[/]", key))
     await serve_admin(settings, key, host, port)
 
 

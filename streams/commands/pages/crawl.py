@@ -106,7 +106,7 @@ async def crawl(
     seeds = [one.model_copy(update={"patterns": patterns}) for one in seeds]
     need_kafka(settings)
     if note := describe_rewritten(typed, made):
-        err.print(note, soft_wrap=True)
+        err.print(note)
     crawl_id = uuid4().hex[:12]
     return await run_crawl(settings, seeds, crawl_id, wait=wait, as_json=as_json)
 
@@ -176,7 +176,7 @@ async def _watch(
                 note="\n".join(filter(None, _notes(progress, seen, left_out))),
             )
             shortage = describe_shortage(settings)
-            slow = f"paused: {shortage}" if shortage else seen.why_slow(now, load)
+            slow = f"paused: {shortage}" if shortage else seen.notes(now, load)
             bars.update(indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1), note=slow)
             if progress.done and not seen.under_way and not events:
                 with suppress(TransientError):

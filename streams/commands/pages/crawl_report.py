@@ -4,16 +4,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rich.padding import Padding
-from rich.text import Text
-
 from schemas.envelope import utc_from_micros
 from streams.commands.console import EXIT_NO, EXIT_WAITS, as_typed, err, out, print_json, styled
 from streams.commands.pages.left_out import describe_left_out
 from streams.commands.watching import Seen
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress
-from streams.plain_text import clean_text, count_of
+from streams.plain_text import count_of
 
 MAX_HOSTS = 5
 """Maximum number of hosts that are named."""
@@ -172,8 +169,4 @@ def _addresses(count: int) -> str:
 
 
 def _print(text: str, indent: int = 0) -> None:
-    """Print a text: broken between words on a terminal, and in one line elsewhere."""
-    if out.is_terminal:
-        out.print(Padding(Text(clean_text(text)), (0, 0, 0, indent), expand=False))
-    else:
-        out.print(f"{' ' * indent}{text}", soft_wrap=True)
+    out.print_indented(text, indent)

@@ -77,16 +77,20 @@ class HeldBack:
 async def import_archive(read: Import, path: Path, wait: bool, as_json: bool, name: str = "") -> int:
     """Import an archive. `name`: what is imported, for the place of an interrupted run; by default the file."""
     settings, finished = load_kafka_settings(), True
-    seen = Seen(uuid4().hex[:12], last_event_at=time.monotonic())
+    seen, place = Seen(uuid4().hex[:12], last_event_at=time.monotonic()), _place_of(settings, path, name)
+    report: ImportReport | None = None
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
         with Bars(err) as bars:
             async with open_stores(settings, ["records"]) as stores, reported(stores.notes, "import") as say:
-                place = _place_of(settings, path, name)
                 report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars, place, say)
                 if wait:
                     seen.last_event_at = time.monotonic()  # no event was looked at during the reading
                     finished = await _wait_until_settled(follower, seen, len(report.pages), stores, bars, say)
+    except asyncio.CancelledError:
+        again = "" if report else " Run it again to send the rest." if place else " Run it again to send all of it."
+        err.print(f"The workers go on with the pages that were sent.{again}")
+        raise
     finally:
         follower.close()
     if as_json:
@@ -97,7 +101,7 @@ async def import_archive(read: Import, path: Path, wait: bool, as_json: bool, na
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(f"Searchable: {seen.searchable}; not indexed: {removed}.")
         if sentence := seen.describe_cut():
-            out.print(sentence, soft_wrap=True)
+            out.print(sentence)
     if not finished:
         err.print(
             styled(
@@ -184,7 +188,7 @@ def print_report(report: ImportReport) -> None:
         out.print(f"  {repeated} more had the address of one of them: of each page, the newest is searchable.")
     for reason, count in report.skipped.most_common():
         example = report.examples.get(reason, "")
-        out.print(f"  {count} skipped: {reason}{example and f', such as {example}'}", soft_wrap=True)
+        out.print(f"  {count} skipped: {reason}{example and f', such as {example}'}")
 
 
 async def _wait_until_settled(
@@ -198,7 +202,7 @@ async def _wait_until_settled(
         seen.note(events, now)
         with suppress(TransientError):
             await seen.look_at_unchanged(stores.pages)
-        bars.update(indexing, completed=seen.settled, note=seen.why_slow(now, load))
+        bars.update(indexing, completed=seen.settled, note=seen.notes(now, load))
         say(f"{seen.settled:,} of {pages:,} pages are searchable or set aside", seen.settled / max(pages, 1))
         if seen.is_stuck(now, load):
             return False

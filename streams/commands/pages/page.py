@@ -59,13 +59,12 @@ async def page(
         print_life(identity, url, history)
         if why := record.why_not_rendered():
             sentence = f"A browser did not render it, so its document is the one without scripts: {why}."
-            out.print(sentence, soft_wrap=True)
+            out.print(sentence)
     if left_out and not as_json:
-        out.print(f"No crawl follows a link to it: {left_out}.", soft_wrap=True)
+        out.print(f"No crawl follows a link to it: {left_out}.")
     elif not history and not as_json:
         out.advise(
             f"Riffle has never seen {url}. Crawl it: riffle crawl {shlex.quote(_known_url(url) or 'URL')}",
-            soft_wrap=True,
         )
     return 0 if history else EXIT_NO
 
@@ -97,7 +96,7 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
     from streams.ledger.status import status_of
 
     status = status_of(history)
-    out.print(styled("[bold]{}[/]  [dim]{}[/]", url, identity), soft_wrap=True)
+    out.print(styled("[bold]{}[/]  [dim]{}[/]", url, identity))
     out.print(describe_status(status))
     steps, day = table("Time (UTC)", "Step", "By", "Outcome", whole=("Time (UTC)", "Step", "By")), ""
     for step in history:
@@ -107,7 +106,7 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
         by = step.source.removeprefix("/riffle/")
         steps.add_row(moment.strftime("%H:%M:%S.%f")[:-3], step.topic, by, step.outcome)
     out.print(steps)
-    out.print(describe_next_step(status, _known_url(url)), soft_wrap=True)
+    out.print(describe_next_step(status, _known_url(url)))
 
 
 def _known_url(named: str) -> str:
@@ -153,7 +152,7 @@ def _print_missing(fields: dict[str, Any], why: str, as_json: bool) -> int:
     if as_json:
         print_json({**fields, "why": why})
     else:
-        err.print(why, soft_wrap=True)
+        err.print(why)
     return EXIT_NO
 
 
@@ -188,7 +187,7 @@ def print_removed(explained: "Explanation") -> None:
             detail = clean_line(each.detail) if each.probability is None else f"{each.probability:.0%}"
             cut = f" … and {each.chars - len(each.text)} more characters" if each.chars > len(each.text) else ""
             indented = f"  {detail}" if detail else ""
-            out.print(styled("[dim]{}[/]  {}[dim]{}[/]", indented, clean_line(each.text), cut), soft_wrap=True)
+            out.print(styled("[dim]{}[/]  {}[dim]{}[/]", indented, clean_line(each.text), cut))
         if group.count > len(group.texts):
             out.print(styled("  [dim]{} more are not shown[/]", group.count - len(group.texts)))
     if not explained.groups:

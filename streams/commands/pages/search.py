@@ -13,6 +13,8 @@ from streams.plain_http import plain_client
 from streams.settings import Settings
 
 CLIENT_TIMEOUT_SECONDS = 30.0
+INDENT = 3
+"""Column of what is said about a result."""
 SIMILAR_SHOWN = 3
 """Maximum similar pages shown of a result."""
 
@@ -47,6 +49,11 @@ def ask(
 
 def ask_api(settings: Settings, path: str, parameters: dict[str, Any], address: str = "") -> dict[str, Any]:
     """Return the answer of a path of the gateway's API. Raises StoreUnavailable, UsageError."""
+    if not address and settings.profile == "local" and not settings.model_fields_set - {"home"}:
+        raise StoreUnavailable(
+            f"no stack runs in {settings.home.resolve()}, and no gateway is named. Start one with `riffle up`, go to "
+            "the folder of one that runs, or name a gateway: RIFFLE_GATEWAY__PORT"
+        )
     address = address.rstrip("/") or settings.gateway.address
     try:
         verify = address.startswith("https:") and client_context(settings.gateway_client)
@@ -80,24 +87,45 @@ def _answer_of(response: httpx2.Response) -> dict[str, Any]:
 
 
 def print_answer(answer: dict[str, Any]) -> None:
-    """Print the results for people: title, address, the best statements."""
-    if names := answer.get("missing_identifiers"):
-        out.print(styled("No page has {}.", " or ".join(names)), soft_wrap=True)
-    if answer.get("nearest_only") and answer["results"]:
-        out.print("Nothing was found. Nearest by meaning:\n")
+    """Print an answer for people: what was searched, answers that stand by themselves, then the pages."""
+    _print_searched(answer)
+    if quick := answer.get("quick"):
+        out.print(styled("[bold]{}[/]\n", f"{quick['asked']} = {quick['answer']}"))
+    for quoted in ((answer.get("beside") or {}).get("answer") or {}).get("answers", ()):
+        out.print(styled("[bold]{}[/]", quoted["text"]))
+        out.print_indented(styled("[dim]{}[/]\n", " › ".join((quoted["url"], *quoted["context"]))), INDENT)
     for number, result in enumerate(answer["results"], start=1):
         out.print(styled("[bold]{}. {}[/]", number, result["title"] or result["url"]))
-        out.print(styled("   [dim]{}[/]", result["url"]), soft_wrap=True)
+        out.print_indented(styled("[dim]{}[/]", result["url"]), INDENT)
+        above: list[str] = []
         for statement in result["statements"]:
-            out.print(indent(statement["text"], "   "))
+            if above != (above := statement["context"]) and above:
+                out.print_indented(styled("[dim]{}[/]", " › ".join(above)), INDENT)
+            if statement.get("kind") == "code":
+                out.print(indent(statement["text"], " " * (2 * INDENT)), soft_wrap=True)
+            else:
+                out.print_indented(statement["text"], INDENT)
         if similar := result.get("similar"):
-            out.print(styled("   [dim]{}[/]", _similar(similar)), soft_wrap=True)
+            out.print_indented(styled("[dim]{}[/]", _similar(similar)), INDENT)
         out.print()
-    if not answer["results"]:
+    if not answer["results"] and not answer.get("quick"):
         out.print("Nothing was found.")
     if answer.get("partial"):
         reasons = " ".join(reason["detail"] for reason in answer["reasons"])
         err.print(styled("[yellow]This answer is partial:[/] {}", reasons))
+
+
+def _print_searched(answer: dict[str, Any]) -> None:
+    """Print how the searched query differs from the typed one, and what no page has."""
+    match answer.get("spelling"):
+        case {"kind": "instead", "original": typed, "corrected": corrected}:
+            out.print(styled("Showing results for [bold]{}[/] instead of {}.\n", corrected, typed))
+        case {"kind": "suggestion", "corrected": corrected}:
+            out.print(styled("Did you mean [bold]{}[/]?\n", corrected))
+    if names := answer.get("missing_identifiers"):
+        out.print(styled("No page has {}.", " or ".join(names)))
+    if answer.get("nearest_only") and answer["results"]:
+        out.print("Nothing was found. Nearest by meaning:\n")
 
 
 def _similar(similar: dict[str, Any]) -> str:

@@ -104,7 +104,10 @@ def demo(
     try:
         out.print(f"\nCrawling {len(hosts)} hosts: {', '.join(hosts)}")
         asyncio.run(_crawl(settings, hosts))
-        out.print("Only these pages of the sites are bundled: robots.txt forbids the others, or they are gone.")
+        out.print(
+            "Addresses that are forbidden, refused or failed are usual: only these pages of the sites are bundled, and "
+            "links lead to others."
+        )
         verdicts = asyncio.run(_judge_questions(settings))
         _show(verdicts)
     finally:
@@ -170,6 +173,10 @@ def _show(verdicts: list[Verdict]) -> None:
         for text, url in verdict.statements[:TOP_STATEMENTS]:
             mark = ">" if verdict.question.answer in text else " "
             out.print(styled(" [green]{}[/] {}\n   [dim]{}[/]", mark, text, url))
+    if verdicts:
+        out.print(
+            styled("\n[dim]The statements above are the best three of all pages; [green]>[/] marks the right one.[/]")
+        )
     right = sum(verdict.right for verdict in verdicts)
     by_words = sum(verdict.words_find_it for verdict in verdicts)
     out.print(f"\n{right} of {len(verdicts)} questions have their answer among the first {TOP_STATEMENTS} statements.")

@@ -141,7 +141,7 @@ def _show_figures(figures: Figures, problems: Sequence[Problem], settings: Setti
         out.print(styled("[green]All is well.[/]"))
     for problem in problems:
         mark = styled("[bold red]FAIL[/]") if problem.level == "failure" else styled("[bold yellow]WARN[/]")
-        out.print(mark, styled("{}\n     {}", problem.what, as_typed(problem.advice)), soft_wrap=True)
+        out.print(mark, styled("{}\n     {}", problem.what, as_typed(problem.advice)))
 
 
 def _stack_fields(state: StackState) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from streams.commands.console import command, load_settings, local_home, out
 from streams.doctor.searchable_pages import advice_for_index
 from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
-from streams.local.home import StackState, make_home, read_state, running_state
+from streams.local.home import StackState, environment_digests, make_home, read_state, running_state
 from streams.local.reporting import TerminalReport, read_reports
 from streams.models.opening import IN_PROCESS
 from streams.servers import server_of
@@ -100,17 +100,32 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tl
         raise UsageError(
             "the servers run already, without workers and gateway. Run `riffle down` and `riffle up` again"
         )
+    _check_environment(state)
     out.print(f"The stack runs already (process {state.pid}, since {state.started}).")
     _greet(state.settings)
     _advise(local_home())
     return 0
 
 
+def _check_environment(state: StackState) -> None:
+    """Raise UsageError if a setting that is given now is not the one with which the stack was started."""
+    if state.environment is None:
+        return
+    given = environment_digests(os.environ)
+    if differing := [name for name, digest in given.items() if state.environment.get(name) != digest]:
+        raise UsageError(
+            f"the stack runs already, with {'another value of' if len(differing) == 1 else 'other values of'} "
+            f"{', '.join(differing)}. To take what is set now: `riffle down`, then `riffle up`"
+        )
+    if unset := [name for name in state.environment if name not in given]:
+        out.print(f"It was started with {', '.join(unset)}, and goes on with it.")
+
+
 def _advise(home: Path) -> None:
     """Say what to do if searchable pages were made by an earlier version of a stage, or with another model."""
     found = asyncio.run(advice_for_index(load_settings(home=home), LOOK_SECONDS))
     if found:
-        out.advise(f"\n{found.says}. {found.advice}", soft_wrap=True)
+        out.advise(f"\n{found.says}. {found.advice}")
 
 
 def _greet(settings: dict[str, dict[str, Any]]) -> None:

@@ -30,8 +30,8 @@ async def web_serve(
 def _print_addresses(server: WebServer) -> None:
     for host, address in server.hosts.items():
         out.print(f"https://{host}/  at  {address}")
-    out.print(f"Its certificate authority is {server.ca_file.resolve()}. Try:", soft_wrap=True)
+    out.print(f"Its certificate authority is {server.ca_file.resolve()}. Try:")
     host = next(iter(server.hosts))
     example = f"curl --cacert {server.ca_file} --connect-to ::127.0.0.1:{server.port} https://{host}/"
-    out.print(f"  {example}", soft_wrap=True)
+    out.print(f"  {example}")
     out.advise("To crawl it: riffle up --web DIR. Ctrl-C stops this server.")

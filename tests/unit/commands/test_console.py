@@ -200,3 +200,23 @@ def test_a_print_that_names_a_command_is_an_advice() -> None:
                 names = [text for text in texts if isinstance(text, str) and console.as_typed(text, "X") != text]
                 found += [f"{path.name}:{node.lineno} {name}" for name in names]
     assert not found
+
+
+LINE = f"See {' '.join(['words'] * 20)} https://example.org/{'a' * 90} and more."
+
+
+def test_lines_are_broken_only_on_a_terminal_and_words_never(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    console.PlainConsole().print(LINE)
+    console.PlainConsole().print_indented(LINE, 3)
+    assert capsys.readouterr().out.splitlines() == [LINE, f"   {LINE}"]
+    monkeypatch.setattr(console.PlainConsole, "is_terminal", True)
+    console.PlainConsole().print(LINE)
+    console.PlainConsole().print_indented(LINE, 3)
+    lines = capsys.readouterr().out.splitlines()
+    address = f"https://example.org/{'a' * 90}"
+    assert [line.strip() for line in lines].count(address) == 2
+    assert all(len(line.rstrip()) <= 60 for line in lines if address not in line)
+    assert " ".join(" ".join(lines).split()) == f"{LINE} {LINE}"

@@ -86,6 +86,58 @@ def test_similar_pages_of_a_result_are_counted(gateway: Gateway, hosts: Sequence
     assert (message in " ".join(gateway.search("x").stdout.split())) is bool(pages)
 
 
+SQUARE = {"kind": "sum", "asked": "15% of 80", "answer": "12", "note": ""}
+QUOTED = {"text": "The default port is 5432.", "url": "https://pg.test/conf.html", "context": ["Settings", "port"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "first_lines"),
+    [
+        pytest.param({"quick": SQUARE}, ["15% of 80 = 12"], id="an answer by itself"),
+        pytest.param({"quick": SQUARE, "results": []}, ["15% of 80 = 12"], id="then nothing is said of results"),
+        pytest.param(
+            {"beside": {"answer": {"answers": [QUOTED]}}},
+            ["The default port is 5432.", "   https://pg.test/conf.html › Settings › port"],
+            id="a quoted answer",
+        ),
+        pytest.param(
+            {"spelling": {"kind": "instead", "original": "vaccum", "corrected": "vacuum"}},
+            ["Showing results for vacuum instead of vaccum."],
+            id="other words were searched",
+        ),
+        pytest.param(
+            {"spelling": {"kind": "suggestion", "original": "vaccum", "corrected": "vacuum"}},
+            ["Did you mean vacuum?"],
+            id="a proposal",
+        ),
+    ],
+)
+def test_what_the_answer_says_beside_results_comes_first(
+    changes: dict[str, Any], first_lines: list[str], gateway: Gateway
+) -> None:
+    gateway.answer = {**EXAMPLES["search"], "partial": False, **changes}
+    shown = gateway.search("x").stdout
+    assert shown.splitlines()[: len(first_lines)] == first_lines
+    assert "Nothing was found" not in shown
+
+
+def test_headings_stand_once_above_their_statements_and_code_keeps_its_indent(gateway: Gateway) -> None:
+    (result,) = EXAMPLES["search"]["results"]
+    (statement,) = result["statements"]
+    texts = [("It begins.", "sentence"), ("if x:\n    y()", "code"), ("It ends.", "sentence")]
+    statements = [{**statement, "text": text, "kind": kind, "context": ["A", "B"]} for text, kind in texts]
+    gateway.answer = {**EXAMPLES["search"], "results": [{**result, "statements": statements, "similar": None}]}
+    shown = gateway.search("x").stdout.splitlines()
+    assert shown[2:] == ["   A › B", "   It begins.", "      if x:", "          y()", "   It ends.", ""]
+
+
+def test_no_gateway_is_asked_in_a_folder_without_a_stack(tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RIFFLE_")}
+    shown = CliRunner(env={**kept, "RIFFLE_HOME": str(tmp_path)}).invoke(app, ["search", "x"])
+    assert shown.exit_code == 3, shown.output
+    assert f"no stack runs in {tmp_path}, and no gateway is named" in shown.stderr
+
+
 def test_brackets_of_a_page_are_no_markup(gateway: Gateway) -> None:
     result = {**EXAMPLES["search"]["results"][0], "title": "a[red]b[/nonsense]"}
     gateway.answer = {**EXAMPLES["search"], "results": [result]}

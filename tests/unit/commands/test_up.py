@@ -1,5 +1,6 @@
 """`riffle up` of a stack: what to do with its index, and what a stack that runs already has."""
 
+import os
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from streams.commands.stack import up
 from streams.doctor.searchable_pages import OtherModel, Outdated, advice_for_index
 from streams.errors import UsageError
-from streams.local.home import StackState, read_state, write_state
+from streams.local.home import StackState, environment_digests, read_state, write_state
 from streams.models.opening import local_model
 from streams.settings import Settings
 
@@ -89,3 +90,34 @@ def test_a_model_that_is_not_there_names_those_that_are() -> None:
 async def test_an_index_that_is_away_has_nothing_to_say(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, qdrant={"url": "http://127.0.0.1:9"})
     assert await advice_for_index(settings, 5.0) is None
+
+
+@pytest.mark.parametrize(
+    ("started_with", "given", "refusal", "note"),
+    [
+        ({}, {}, "", ""),
+        ({"RIFFLE_ANSWERS__URL": "a"}, {"RIFFLE_ANSWERS__URL": "a", "RIFFLE_HOME": "elsewhere"}, "", ""),
+        ({}, {"RIFFLE_ANSWERS__URL": "a"}, "another value of RIFFLE_ANSWERS__URL.*riffle down", ""),
+        ({"RIFFLE_A": "1", "RIFFLE_B": "2"}, {"RIFFLE_A": "2", "RIFFLE_B": "3"}, "values of RIFFLE_A, RIFFLE_B", ""),
+        ({"RIFFLE_ANSWERS__URL": "a"}, {}, "", "started with RIFFLE_ANSWERS__URL"),
+        (None, {"RIFFLE_ANSWERS__URL": "a"}, "", ""),  # a stack of a version that noted no settings
+    ],
+)
+def test_up_names_settings_that_a_running_stack_does_not_have(
+    started_with: dict[str, str] | None,
+    given: dict[str, str],
+    refusal: str,
+    note: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    noted = None if started_with is None else environment_digests({"PATH": "/bin", **started_with})
+    monkeypatch.setattr(up, "_advise", lambda _: None)
+    monkeypatch.setattr(os, "environ", given)
+    state = StackState(1, 1.0, "2026-01-31T12:00:00+00:00", state="ready", environment=noted)
+    if refusal:
+        with pytest.raises(UsageError, match=refusal):
+            up._runs_already(state, False, None, tls=False, triton=False)
+    else:
+        assert up._runs_already(state, False, None, tls=False, triton=False) == 0
+        assert note in capsys.readouterr().out

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from schemas import Event, PageDiscovered, PageFetched, PageIndexed, PageSettled
+from schemas import Event, PageDeduplicated, PageDiscovered, PageFetched, PageIndexed, PageSettled
 from schemas.ids import page_id
 from streams.commands.pages.crawl_report import describe_results
 from streams.commands.watching import (
@@ -19,6 +19,7 @@ from streams.commands.watching import (
     BUSY_WEIGHT,
     IDLE_SECONDS,
     LINE_SECONDS,
+    LONG_SECONDS,
     MAX_RECORDS_READ,
     SLOW_SECONDS,
     Bars,
@@ -70,6 +71,23 @@ def test_an_event_ends_a_silence() -> None:
 )
 def test_the_progress_says_why_it_is_slow(idle_seconds: float, load: float, words: str) -> None:
     assert Seen("crawl").why_slow(idle_seconds, load) == words
+
+
+def test_the_progress_names_the_page_that_waits_longest_and_its_stages() -> None:
+    def decided(page: UUID, verdict: Any) -> Event:
+        return PageDeduplicated(
+            page_id=page, verdict="unique", canonical_page_id=page, document_ref="a" * 64, settles=verdict, **URL
+        )
+
+    seen, old, new, done = Seen("crawl"), uuid4(), uuid4(), uuid4()
+    seen.note([fetched(old, "ok"), fetched(done, "ok")], 0.0)
+    seen.note([fetched(new, "ok"), indexed(done, "https://a.test/", 1, 0)], 5.0)
+    assert seen.longest(LONG_SECONDS - 1) == ""
+    assert re.fullmatch(r"longest under way: https://\S+ \(normalize, dedup: 20 s\)", seen.longest(LONG_SECONDS))
+    seen.note([decided(old, "changed"), decided(new, "unchanged")], LONG_SECONDS)
+    assert "(statements, embed, index: 20 s)" in seen.longest(2 * LONG_SECONDS), "the other page is settled"
+    seen.note([indexed(old, "https://a.test/", 1, 0)], 2 * LONG_SECONDS)
+    assert seen.longest(9 * LONG_SECONDS) == ""
 
 
 def test_without_a_terminal_the_progress_is_a_line_now_and_then() -> None:
