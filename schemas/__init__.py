@@ -17,7 +17,7 @@ from schemas.pages import (
     PageNormalized,
     PageRemoved,
 )
-from schemas.queries import QueryAsked, QueryMade, ResultClicked, ResultRated
+from schemas.queries import QueryAsked, QueryMade, ResultClicked
 
 EVENTS: tuple[type[Event], ...] = (
     PageDiscovered,
@@ -35,7 +35,6 @@ EVENTS: tuple[type[Event], ...] = (
     QueryAsked,
     QueryMade,
     ResultClicked,
-    ResultRated,
     EntityChanged,
     OperationAudited,
 )
@@ -64,5 +63,4 @@ __all__ = [
     "QueryAsked",
     "QueryMade",
     "ResultClicked",
-    "ResultRated",
 ]

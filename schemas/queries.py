@@ -62,15 +62,3 @@ class ResultClicked(Event):
     """Hash of the query as `queries.asked` has it. Empty where queries are not collected."""
     person: str = ""
     """Hash of address and browser, as in `queries.asked`. Empty where queries are not collected."""
-
-
-class ResultRated(Event):
-    """A person said whether a result helped."""
-
-    topic: ClassVar[str] = "results.rated"
-    key_field: ClassVar[str] = "query_hash"
-
-    query_hash: str
-    page_id: UUID
-    position: int
-    helpful: bool

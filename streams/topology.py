@@ -28,7 +28,6 @@ from schemas import (
     QueryAsked,
     QueryMade,
     ResultClicked,
-    ResultRated,
 )
 from streams.servers import Store
 
@@ -281,7 +280,7 @@ def in_regions(stages: tuple[Stage, ...], regions: Iterable[str]) -> tuple[Stage
 
 
 _COMPACTED = (OriginChanged, EntityChanged)
-_PERSONAL = (QueryAsked, QueryMade, ResultClicked, ResultRated)
+_PERSONAL = (QueryAsked, QueryMade, ResultClicked)
 PERSONAL_HOURS = 22
 """Retention of the events of searches (hours). A file is up to an hour old when Kafka closes it, and Kafka needs some
 minutes to remove the file. So no record is older than a day."""
@@ -335,7 +334,6 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     QueryAsked: "gateway",
     QueryMade: "gateway",
     ResultClicked: "gateway",
-    ResultRated: "gateway",
     EntityChanged: "`riffle import`",
     OperationAudited: "operators",
 }
@@ -344,7 +342,6 @@ WHEN_SENT: dict[type[Event], str] = {
     QueryAsked: "RIFFLE_QUERIES__COLLECT",
     QueryMade: "RIFFLE_GATEWAY__PUBLISH_QUERIES",
     ResultClicked: "RIFFLE_GATEWAY__PUBLISH_CLICKS",
-    ResultRated: "RIFFLE_GATEWAY__PUBLISH_CLICKS",
 }
 """Events that nobody sends by default, and the setting with which they are sent."""
 

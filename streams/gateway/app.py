@@ -36,7 +36,6 @@ from streams.gateway.preferences.cookies import Cookies, PersonalPages, personal
 from streams.gateway.preferences.routes import preferences_routes
 from streams.gateway.search.api import feed_routes, search_api_routes
 from streams.gateway.search.beside import sources_of
-from streams.gateway.search.feedback import feedback_routes
 from streams.gateway.search.html import search_html_routes
 from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
@@ -140,7 +139,6 @@ def create_app(
         ask_html_routes(search, answers, views, guard, settings.access.trusted_proxies),
         preferences_routes(cookies, views, can_show_adult=not settings.gateway.hide_adult),
         *([click_routes(context, keys, clicks.send, search.asked.identify)] if keys else []),
-        *([feedback_routes(context, keys, cookies, clicks.send)] if keys else []),
         page_html_routes(context, views, guard),
         *about,
     )

@@ -199,7 +199,6 @@ FREE_TO_SEND = {
     **dict.fromkeys(
         ("/preferences", *(f"/preferences/{form}" for form in ("site", "reset", "import"))), "write a cookie"
     ),
-    "/feedback": "counts once, by a link that a result has",
     "/mcp": "says what tools there are; each call of a tool costs what its route of the API does",
 }
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from schemas import Event, ResultClicked, ResultRated
+from schemas import Event, ResultClicked
 from schemas.ids import event_id, page_id
 from streams.gateway.search.query_events import Publish
 from tests.stages.gateway_fakes import FOLLOWED, TYPED, client, gateway, searchable, statement
@@ -149,36 +149,6 @@ async def test_the_api_has_plain_addresses() -> None:
     assert {result["url"] for result in answer["results"]} == {ROW["url"]}
 
 
-def feedback_form(page: str) -> dict[str, str]:
-    """The hidden fields of the first form that asks whether a result helped."""
-    form = re.search(r'<form class="actions" action="/feedback".*?</form>', page, re.DOTALL)
-    assert form
-    return {
-        name: unescape(value)
-        for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', form[0])
-        if name != "helped"
-    }
-
-
-@pytest.mark.parametrize(("answer", "helpful"), [("yes", True), ("no", False)])
-async def test_feedback_sends_one_event_and_leads_back_with_a_message_shown_once(answer: str, helpful: bool) -> None:
-    sent: list[Event] = []
-    made = await app(sent)
-    async with client(made) as web:
-        page = (await web.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
-        posted = await web.post("/feedback", data={**feedback_form(page), "helped": answer})
-        for again in ("yes", "no"):
-            await web.post("/feedback", data={**feedback_form(page), "helped": again})
-        assert (posted.status_code, posted.headers["location"]) == (303, "/search?q=write-ahead+log")
-        assert "HttpOnly" in posted.headers["set-cookie"]
-        shown = [(await web.get("/search?q=write-ahead+log", headers=HTML)).text for _ in range(2)]
-    assert ["Thank you" in each for each in shown] == [True, False]
-    await made.state.gateway.clicks.drain()
-    (event,) = sent
-    assert isinstance(event, ResultRated)
-    assert (event.page_id, event.position, event.helpful) == (page_id(ROW["url"]), 1, helpful)
-
-
 async def test_two_gateways_send_the_same_event_for_one_link() -> None:
     """Each gateway remembers what it counted. Who reads the events drops the second one by its id."""
     ids: list[tuple[str, UUID]] = []
@@ -194,33 +164,8 @@ async def test_two_gateways_send_the_same_event_for_one_link() -> None:
         (link,), (again,) = (re.findall(r'<h2[^>]*><a href="([^"]+)"', each)[:1] for each in (page, other))
         for web in (first, second):
             assert (await web.get(unescape(link), headers=FOLLOWED)).status_code == 303
-            await web.post("/feedback", data={**feedback_form(page), "helped": "yes"})
         assert (await second.get(unescape(again), headers=FOLLOWED)).status_code == 303
         for made in (one, two):
             await made.state.gateway.clicks.drain()
     clicks = [each for topic, each in ids if topic == ResultClicked.topic]
-    assert len([each for topic, each in ids if topic == ResultRated.topic]) == 2
     assert (len(clicks), len(set(clicks))) == (3, 2), "another page of results has links of its own"
-    assert len({each for topic, each in ids if topic == ResultRated.topic}) == 1
-
-
-async def test_feedback_of_another_site_without_a_payload_or_an_answer_sends_nothing() -> None:
-    sent: list[Event] = []
-    made = await app(sent)
-    async with client(made) as web:
-        page = (await web.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
-        whole = {**feedback_form(page), "helped": "yes"}
-        foreign = await web.post("/feedback", data=whole, headers={"sec-fetch-site": "cross-site"})
-        assert foreign.status_code == 403
-        for changed in ({"c": ""}, {"c": whole["c"][:-2] + "AA"}, {"helped": "perhaps"}):
-            assert (await web.post("/feedback", data=whole | changed)).status_code == 400, changed
-        elsewhere = await web.post("/feedback", data=whole | {"back": "https://evil.example/"})
-        assert elsewhere.headers["location"] == "/"
-    await made.state.gateway.clicks.drain()
-    assert len(sent) == 1
-
-
-async def test_without_clicks_nobody_is_asked_for_feedback() -> None:
-    async with client(await app(publish_clicks=False)) as web:
-        assert "/feedback" not in (await web.get("/search", params={"q": "log"}, headers=HTML)).text
-        assert (await web.post("/feedback", data={"helped": "yes"})).status_code == 404

@@ -90,7 +90,7 @@ ASKED: dict[str, tuple[str, Iterable[str]]] = {
 # The routes that read no page of the index.
 OF_NO_PAGE = {
     "/", "/help", "/privacy", "/healthz", "/readyz", "/metrics", "/robots.txt", "/favicon.ico", "/opensearch.xml",
-    "/static/{}", "/mcp", "/act", "/feedback", "/entities/{}", "/api/v1/entities/{}", "/api/v1/openapi.json",
+    "/static/{}", "/mcp", "/act", "/entities/{}", "/api/v1/entities/{}", "/api/v1/openapi.json",
     "/preferences", "/preferences/site", "/preferences/export", "/preferences/import", "/preferences/shared",
     "/preferences/reset",
 }  # fmt: skip

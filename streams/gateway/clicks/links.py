@@ -137,7 +137,7 @@ def open_click(payload: str, keys: Sequence[Key], now: datetime) -> Click:
 
 
 class SpentLinks:
-    """The links of one gateway process that were counted: each counts once as a click, and once as a rating."""
+    """The links of one gateway process that were counted: each counts once."""
 
     def __init__(self) -> None:
         self._spent: RecentCache[bytes, bool] = RecentCache(MAX_SPENT)

@@ -47,7 +47,7 @@ def click_routes(
 
     @router.api_route("/act", methods=["GET", "HEAD"])
     async def act(request: Request, c: str = "") -> Response:
-        click = read_click(c, keys, context)
+        click = _read_click(c, keys, context)
         if not safe_href(click.url):
             raise ProblemError(_PROBLEMS["tampered"])
         if request.method == "GET" and was_chosen(request, "same-origin") and spent.spend(click):
@@ -57,7 +57,7 @@ def click_routes(
     return router
 
 
-def read_click(payload: str, keys: Sequence[Key], context: GatewayContext) -> Click:
+def _read_click(payload: str, keys: Sequence[Key], context: GatewayContext) -> Click:
     """Return the click of a payload. Raises ProblemError."""
     try:
         return open_click(payload, keys, context.clock())

@@ -78,7 +78,7 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
             message = f"{host} is now {_SAYS[rule]}."
         except (InvalidPreferences, ValueError) as error:
             return show(request, cookies.read(request), status=400, error=str(error))
-        return saved(request, own, message, page_of_form(form), site=host, rule=undo)
+        return saved(request, own, message, _page_of_form(form), site=host, rule=undo)
 
     @router.api_route(f"{HERE}/export", methods=["GET", "HEAD"])
     async def export(request: Request) -> Response:
@@ -115,8 +115,8 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
     return router
 
 
-def page_of_form(form: dict[str, str], otherwise: str = HERE) -> str:
+def _page_of_form(form: dict[str, str]) -> str:
     """Return the page of results that the form was sent from; never an address of another site."""
     back = form.get("back", "")
     is_own = back.startswith("/search?") and back.isprintable() and back.isascii() and "\\" not in back
-    return back if is_own else otherwise
+    return back if is_own else HERE

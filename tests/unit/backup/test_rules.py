@@ -68,7 +68,7 @@ def test_a_restore_counts_what_kafka_holds(starts: tuple[int, int], ends: tuple[
 def test_a_backup_has_no_queries_and_no_clicks() -> None:
     names = {topic.name for topic in kept_topics(BY_NAME)}
     copies = {*stage("queries").own_topics, stage("queries").dead_topic}
-    assert BY_NAME.keys() - names == {"queries.asked", "queries.made", "results.clicked", "results.rated", *copies}
+    assert BY_NAME.keys() - names == {"queries.asked", "queries.made", "results.clicked", *copies}
 
 
 TABLE = Table("t", ("a",), ("b",), ("x", "y"))

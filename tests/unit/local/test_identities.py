@@ -90,5 +90,4 @@ def test_the_gateway_may_only_send_queries_and_clicks() -> None:
         Grant("gateway", "write", "topic", "queries.asked"),
         Grant("gateway", "write", "topic", "queries.made"),
         Grant("gateway", "write", "topic", "results.clicked"),
-        Grant("gateway", "write", "topic", "results.rated"),
     ]
