@@ -170,6 +170,21 @@ class SeenStores:
             dense=dense, sparse=sparse, visible=visible, filters=filters, limit=limit
         )
 
+    async def search_pages(
+        self,
+        pages: Sequence[UUID],
+        *,
+        dense: Sequence[Sequence[float]],
+        sparse: SparseVector | None,
+        visible: Visible,
+        filters: Filters,
+        limit: int,
+    ) -> list[tuple[Hit, ...]]:
+        """Return the best statements of each of these pages (`VectorIndex.search_pages`)."""
+        return await self.__stores.vectors.search_pages(
+            pages, dense=dense, sparse=sparse, visible=visible, filters=filters, limit=limit
+        )
+
     async def first_statements(self, pages: Sequence[UUID], count: int, *, visible: Visible) -> list[Hit]:
         """Return the statements of these pages with an ordinal below `count` (`VectorIndex.first_statements`)."""
         return _seen_hits(await self.__stores.vectors.first_statements(pages, count), visible)

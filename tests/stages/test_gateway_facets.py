@@ -53,6 +53,14 @@ async def test_facets_count_the_candidates() -> None:
     assert counts(found, "filetype") == {"html": 4, "pdf": 1}
 
 
+async def test_pages_that_are_only_the_end_of_a_list_are_not_counted() -> None:
+    noise = [dated(f"https://noise{n}.example/", "", title="Ships") for n in range(3)]
+    for each in noise:
+        each["text"] = "Rivers carry ships."
+    found = await answer("log", [*PAGES, *noise])
+    assert counts(found, "host") == {"sqlite.org": 4, "fluesse.example": 1}
+
+
 async def test_types_of_pages_are_counted_and_asked_for() -> None:
     soup = dated("https://soup.example/", "", title="Soup") | {"page_type": "Recipe"}
     found = await answer("log", [*PAGES, soup])

@@ -1,7 +1,7 @@
 """The candidates of a search in numbers: how many are of each site, language, time and type of file. Pure.
 
-The numbers say what a filter would leave of the candidates, which are the pages of both lists: not of the whole index,
-whose pages nobody counts for one query. With conditions (operators of the query) only the first candidates are counted,
+The numbers say what a filter would leave of the candidates that are worth reading, by their scores: not of the whole
+index, whose pages nobody counts for one query, nor of the ends of both lists, which have any page. With conditions (operators of the query) only the first candidates are counted,
 since each is compared with the conditions.
 
 A query that is the name of a site also gets the first pages of that site.
@@ -15,12 +15,15 @@ from streams.pages.text.tokens import words
 from streams.search.query_language.operators import meets
 from streams.search.query_language.query import WITHIN_DAYS
 from streams.search.ranking.context import RankingContext
+from streams.search.ranking.fusion import LISTS
 from streams.search.ranking.named_pages import names_host
 from streams.stores.protocols import PageHits
 from streams.stores.statement_payload import StatementPayload
 
 MAX_CHECKED = 100
 """Maximum candidates that are compared with the conditions of a query."""
+MIN_SHARE = 0.25
+"""Minimum share of the best candidate's score in both lists that a candidate has to have. Gains of names don't count."""
 MAX_SITE_PAGES = 16
 """Maximum pages of the site that a query names."""
 FILE_TYPES = frozenset(
@@ -45,7 +48,10 @@ def count_facets(context: RankingContext, pages: list[PageHits]) -> list[PageHit
 
 
 def _candidates(context: RankingContext, pages: Sequence[PageHits]) -> Iterator[PageHits]:
-    for page in pages[:MAX_CHECKED] if context.conditions else pages:
+    scores = {page: sum(parts.get(one, 0.0) for one in LISTS) for page, parts in context.notes.parts.items()}
+    least = MIN_SHARE * max(scores.values(), default=0.0)
+    worthy = [page for page in pages if scores.get(page.page_id, 0.0) >= least]
+    for page in worthy[:MAX_CHECKED] if context.conditions else worthy:
         context.check_time()
         first = page.hits[0].payload
         is_left_out = (

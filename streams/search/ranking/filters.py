@@ -7,7 +7,7 @@
     hidden       sites that the person hides
     adult        pages with the words of adult content
     duplicate    copies of a better result (`copies`); the result counts them
-    host         further pages of one host move behind the first page; none is left out
+    host         further pages of one host move behind others that are nearly as good; none is left out
 
 The pages come with the best first, and are read only as far as they are needed. The pass `checks` does all down to
 `adult`, and finds the near-duplicates; the pass `filters` does the rest, once the texts of near-duplicates are known.
@@ -26,6 +26,8 @@ from streams.stores.protocols import PageHits
 
 MAX_WINDOW = 20
 """Maximum pages behind the first page of results that may come before further pages of a host."""
+SHARE_OF_SCORE = 0.7
+"""Minimum share of a page's score that a page of another host has to come before it."""
 NAMES = ("conditions", "language", "empty", "blocked", "hidden", "adult", "duplicate", "host")
 """The names of all filters, in the order in which they are applied."""
 
@@ -42,7 +44,7 @@ class Rules:
     first_page: int = 10
     """Number of results of a page."""
     per_host: int = 3
-    """Maximum results of one host on the first page, as long as there are results of other hosts. 0: any number."""
+    """Maximum results of one host on the first page, as long as results of others are nearly as good. 0: any number."""
     personal: PersonalRules = field(default_factory=PersonalRules)
 
 
@@ -153,26 +155,31 @@ def _window(rules: Rules) -> int:
 
 
 def limit_per_host(pages: Sequence[PageHits], rules: Rules, counts: Counter[str]) -> list[PageHits]:
-    """Return the pages in their order, but with the further pages of a host behind the first page of results.
+    """Return the pages in their order, but with the further pages of a host behind others that are nearly as good.
 
-    The first of these further pages fill a first page that still has room.
+    A page is moved only behind pages with at least SHARE_OF_SCORE of its score: diversity costs little relevance.
+    Where the hosts are fewer than the results of a page, as in an index of a few sites, all pages stay in their order.
     """
-    window = _window(rules)
+    window = pages[: _window(rules)]
+    if not rules.per_host or len({page.hits[0].payload.host for page in window}) < rules.first_page:
+        return list(pages)
     of_host: Counter[str] = Counter()
     first: list[PageHits] = []
-    further: list[PageHits] = []
-    early = 0
-    for place, page in enumerate(pages[:window]):
-        host = page.hits[0].payload.host
-        if len(first) < rules.first_page and not (rules.per_host and of_host[host] >= rules.per_host):
-            of_host[host] += 1
-            first.append(page)
-        else:
-            further.append(page)
-            early += place < rules.first_page
-    if (moved := early - (rules.first_page - len(first))) > 0:
+    waiting = list(window)
+
+    def is_preferred(page: PageHits) -> bool:
+        return of_host[page.hits[0].payload.host] < rules.per_host
+
+    while waiting and len(first) < rules.first_page:
+        least = SHARE_OF_SCORE * waiting[0].score
+        chosen = next((page for page in waiting if is_preferred(page) and page.score >= least), waiting[0])
+        waiting.remove(chosen)
+        of_host[chosen.hits[0].payload.host] += 1
+        first.append(chosen)
+    kept = {page.page_id for page in first}
+    if moved := sum(page.page_id not in kept for page in window[: rules.first_page]):
         counts["host"] += moved
-    return [*first, *further, *pages[window:]]
+    return [*first, *waiting, *pages[len(window) :]]
 
 
 def _has_name(page: PageHits) -> bool:

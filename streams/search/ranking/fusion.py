@@ -32,6 +32,8 @@ REFERENCE_STATEMENTS = 200
 """Maximum number of first statements of a list that these pages come from: as many as the shortest lists have."""
 LOOKED_AT_PER_SHOWN = 3
 """Number of a page's first statements that are looked at for each statement that is shown."""
+LISTS = ("meaning", "words")
+"""The signals of the dense and the sparse list."""
 _MIN_DEVIATION = 1e-6
 FACTS = frozenset({"item", "list"})
 """Kinds of statements that say a fact without an end mark: "free tea on each ferry"."""
@@ -133,7 +135,7 @@ def _weigh_lists(found: Candidates, meaning: float) -> list[_Weighted]:
     weighted = []
     for hits, weight, floor in _choose_weights(found, meaning):
         best = best_of_pages(hits)
-        name = "meaning" if hits is found.dense else "words"
+        name = LISTS[hits is not found.dense]
         weighted.append(_Weighted(name, hits, weight, best, scale_of(hits, floor=floor, best=best)))
     return weighted
 

@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -85,6 +85,25 @@ class MemoryIndex:
         has_words = sparse is not None and sparse.indices
         by_words = collection.by_words(sparse, visible, filters, limit) if sparse is not None and has_words else []
         return Candidates(tuple(by_meaning), tuple(by_words), limit)
+
+    async def search_pages(
+        self,
+        pages: Sequence[UUID],
+        *,
+        dense: Sequence[Sequence[float]],
+        sparse: SparseVector | None,
+        visible: Visible,
+        filters: Filters = ANY,
+        limit: int = 10,
+    ) -> list[tuple[Hit, ...]]:
+        asked = [(vector, None) for vector in dense] + ([(None, sparse)] if sparse is not None else [])
+        lists = []
+        for page in pages:
+            of_page = replace(filters, page_id=page)
+            for vector, words in asked:
+                found = await self.candidates(dense=vector, sparse=words, visible=visible, filters=of_page, limit=limit)
+                lists.append((*found.dense, *found.sparse))
+        return lists
 
     async def set_audience(self, collection: str, host: str, audience: str) -> None:
         self._of(collection).set_audience(host, audience)

@@ -150,6 +150,22 @@ class VectorIndex(Protocol):
         and without the pages that are not visible.
         """
 
+    async def search_pages(
+        self,
+        pages: Sequence[UUID],
+        *,
+        dense: Sequence[Sequence[float]],
+        sparse: SparseVector | None,
+        visible: Visible,
+        filters: Filters = Filters(),
+        limit: int = 10,
+    ) -> list[tuple[Hit, ...]]:
+        """Return the best statements of each of these pages, for each of these vectors, in one request.
+
+        The lists of the first page come first, one for each vector; with `sparse`, one by words is behind them. Scores
+        are those of `candidates`.
+        """
+
     async def set_audience(self, collection: str, host: str, audience: str) -> None:
         """Give the pages of a domain and its subdomains another audience; empty: everybody.
 

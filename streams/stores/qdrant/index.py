@@ -7,6 +7,7 @@ the next model's collection is filled beside the old one, and then takes over at
 import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -176,19 +177,47 @@ class QdrantIndex:
             for filter_ in filters_of(filters, visible)
             for request in _requests(dense, sparse, visible, filter_, limit, self._approximate)
         ]
+        by_meaning, by_words = list[models.ScoredPoint](), list[models.ScoredPoint]()
+        for request, points in zip(requests, await self._query(requests), strict=True):
+            (by_meaning if request.using == "dense" else by_words).extend(points)
+        return Candidates(_merge_points(by_meaning, limit), _merge_points(by_words, limit), limit)
+
+    async def search_pages(
+        self,
+        pages: Sequence[UUID],
+        *,
+        dense: Sequence[Sequence[float]],
+        sparse: SparseVector | None,
+        visible: Visible,
+        filters: Filters = ANY,
+        limit: int = 10,
+    ) -> list[tuple[Hit, ...]]:
+        asked: list[tuple[Sequence[float] | None, SparseVector | None]] = [(vector, None) for vector in dense]
+        asked += [(None, sparse)] if sparse is not None else []
+        requests = [
+            [
+                request
+                for filter_ in filters_of(replace(filters, page_id=page), visible)
+                for request in _requests(vector, words, visible, filter_, limit, self._approximate)
+            ]
+            for page in pages
+            for vector, words in asked
+        ]
+        answered = iter(await self._query([each for several in requests for each in several]))
+        return [_merge_points([point for _ in several for point in next(answered)], limit) for several in requests]
+
+    async def _query(self, requests: Sequence[models.QueryRequest]) -> list[Sequence[models.ScoredPoint]]:
+        """Return the points of each request, in one round trip. If nothing is indexed, there are none."""
         if not requests:
-            return Candidates(limit=limit)
+            return []
         try:
             async with self._translate_errors():
                 # The client's own method copies all requests first, which takes a millisecond of each search.
-                batch = models.QueryRequestBatch(searches=requests)
+                batch = models.QueryRequestBatch(searches=list(requests))
                 answer = await self._client.http.search_api.query_batch_points(self._alias, query_request_batch=batch)
         except MissingCollection:
-            return Candidates(limit=limit)
-        by_meaning, by_words = list[models.ScoredPoint](), list[models.ScoredPoint]()
-        for request, found in zip(requests, answer.result or (), strict=True):
-            (by_meaning if request.using == "dense" else by_words).extend(found.points)
-        return Candidates(_merge_points(by_meaning, limit), _merge_points(by_words, limit), limit)
+            return [()] * len(requests)
+        return [found.points for found in answer.result or ()]
 
     async def set_audience(self, collection: str, host: str, audience: str) -> None:
         async with self._translate_errors():

@@ -1,6 +1,7 @@
 """Filters of results: what each leaves out, and how many."""
 
 import random
+from dataclasses import replace
 from string import ascii_lowercase
 from typing import Any
 from uuid import UUID, uuid5
@@ -130,6 +131,27 @@ def test_further_pages_of_a_host_come_behind_the_first_page() -> None:
     assert shown(found.pages) == "abefcdgh"
     assert found.counts["host"] == 2
     assert shown(filter_pages(pages, Rules(first_page=4, per_host=0), 8).pages) == "abcdefgh"
+
+
+MOVES = [
+    ("a page of another host with nearly the score comes before", [4.0, 3.9, 3.0, 2.9], "acdb"),
+    ("a literal answer stays before pages that have nothing", [4.0, 3.9, 0.4, 0.3], "abcd"),
+    ("the share is taken of the page that would be moved", [9.0, 1.0, 0.9, 0.1], "acbd"),
+]
+
+
+@pytest.mark.parametrize(("why", "scores", "expected"), MOVES, ids=[why for why, *_ in MOVES])
+def test_a_page_is_moved_behind_nearly_as_good_ones(why: str, scores: list[float], expected: str) -> None:
+    hosts = ("x.example", "x.example", "y.example", "z.example")
+    made = [
+        replace(page(name, host=host), score=score) for name, host, score in zip("abcd", hosts, scores, strict=True)
+    ]
+    assert shown(filter_pages(made, Rules(first_page=3, per_host=1), 4).pages) == expected
+
+
+def test_pages_of_few_hosts_stay_in_their_order() -> None:
+    pages = [page(name, host="y.example" if name in "df" else "x.example") for name in "abcdefgh"]
+    assert shown(filter_pages(pages, Rules(first_page=4, per_host=1), 8).pages) == "abcdefgh"
 
 
 def test_a_web_of_one_host_fills_the_first_page() -> None:
