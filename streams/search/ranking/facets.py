@@ -1,8 +1,8 @@
 """The candidates of a search in numbers: how many are of each site, language, time and type of file. Pure.
 
 The numbers say what a filter would leave of the candidates that are worth reading, by their scores: not of the whole
-index, whose pages nobody counts for one query, nor of the ends of both lists, which have any page. With conditions (operators of the query) only the first candidates are counted,
-since each is compared with the conditions.
+index, whose pages nobody counts for one query, nor of the ends of both lists, which have any page. With conditions
+(operators of the query) only the first candidates are counted, since each is compared with the conditions.
 
 A query that is the name of a site also gets the first pages of that site.
 """
@@ -23,7 +23,7 @@ from streams.stores.statement_payload import StatementPayload
 MAX_CHECKED = 100
 """Maximum candidates that are compared with the conditions of a query."""
 MIN_SHARE = 0.25
-"""Minimum share of the best candidate's score in both lists that a candidate has to have. Gains of names don't count."""
+"""Minimum share of the best candidate's score by both lists that makes a candidate count."""
 MAX_SITE_PAGES = 16
 """Maximum pages of the site that a query names."""
 FILE_TYPES = frozenset(
