@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from streams.stores.memory.vectors import MemoryIndex
-from streams.stores.protocols import EVERYTHING, Candidates, SparseVector
+from streams.stores.protocols import EVERYTHING, Candidates, Hit, SparseVector
 from tests.integration.contracts.indexes import (
     MODEL,
     NAMES,
@@ -190,18 +190,21 @@ async def test_a_point_is_read_with_its_text(index: Index) -> None:
 
 
 async def test_the_best_statements_of_several_pages_for_several_vectors_are_read_at_once(index: Index) -> None:
-    asked = {"dense": [axis(0), axis(1)], "sparse": terms(t1=1.0), "visible": EVERYTHING, "limit": 1}
-    assert await index.search_pages([page("a")], **asked) == [(), (), ()], "no collection at all"
+    async def ask(*pages: str) -> list[tuple[Hit, ...]]:
+        asked, vectors = [page(name) for name in pages], [axis(0), axis(1)]
+        return await index.search_pages(asked, dense=vectors, sparse=terms(t1=1.0), visible=EVERYTHING, limit=1)
+
+    assert await ask("a") == [(), (), ()], "no collection at all"
     near = {"a0": axis(0), "a1": axis(1), "b0": axis(1), "c0": axis(0)}
     await filled(index, *(point(name, of=name[0], dense=vector, terms={1: 1.0}) for name, vector in near.items()))
-    found = await index.search_pages([page("a"), page("b"), page("unknown")], **asked)
+    found = await ask("a", "b", "unknown")
     names = [[hit.id for hit in hits] for hits in found]
     a0, a1, b0 = (point(name).id for name in ("a0", "a1", "b0"))
     assert [names[0], names[1], names[3], names[4]] == [[a0], [a1], [b0], [b0]], "a list for each page and vector"
     assert [len(each) for each in (names[2], names[5])] == [1, 1], "by words"
     assert names[6:] == [[], [], []]
     assert found[0][0].score == pytest.approx(1.0, abs=1e-6)
-    assert await index.search_pages([], **asked) == []
+    assert await ask() == []
 
 
 async def test_the_first_statements_of_several_pages_are_read_at_once(index: Index) -> None:
