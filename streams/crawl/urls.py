@@ -141,6 +141,25 @@ def possible_urls(address: str) -> tuple[str, ...]:
         return (found,)
 
 
+INDEX_FILES = ("index.html", "index.htm", "index.xhtml")
+"""Names of the page of a folder. `Index.html` is none: beside it, it is often the index of terms of a manual."""
+
+
+def page_urls(address: str) -> tuple[str, ...]:
+    """Return the URLs of `possible_urls`, and those of the same page by its folder or by its index file.
+
+    Raises InvalidUrl if there is none.
+    """
+    found = list(possible_urls(address))
+    for url in tuple(found):
+        folder, _, name = url.rpartition("/")
+        if name in INDEX_FILES:
+            found.append(f"{folder}/")
+        elif not name:
+            found.append(f"{url}{INDEX_FILES[0]}")
+    return tuple(dict.fromkeys(found))
+
+
 def host_of(url: str) -> str:
     """Return the host of a canonical URL. A public name is without its port; any other origin has it."""
     authority = url.partition("://")[2].partition("/")[0]

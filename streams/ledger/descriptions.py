@@ -80,7 +80,7 @@ def describe_status(status: PageStatus, representative_url: str = "") -> str:
     if status.status == "unknown":
         return "Unknown: Riffle has no event about this page"
     if status.status == "waiting":
-        return f"Waiting: {_describe_waiting(status)}"
+        return status.detail or f"Waiting: {_describe_waiting(status)}"
     under_way = status.waits_for not in (None, "frontier")
     return _describe_decided(status, representative_url) + (
         f". Under way again: {_describe_waiting(status)}" if under_way else ""

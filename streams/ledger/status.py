@@ -165,6 +165,16 @@ def status_of(history: Iterable[Transition]) -> PageStatus:
     return status.model_copy(update={"waits_for": known.waits_for, "next_step": _next_step(status, known.waits_for)})
 
 
+def with_frontier(status: PageStatus, waits: str, *, is_asked_for: bool) -> PageStatus:
+    """Return the status of a page that waits for the frontier, with what the frontier says of it now.
+
+    `waits`: why it waits, in a sentence; `is_asked_for`: False if it is known by links, and no crawl has asked for it.
+    """
+    if status.status != "waiting" or status.waits_for != "frontier" or not waits:
+        return status
+    return status.model_copy(update={"detail": waits, "next_step": "wait" if is_asked_for else "crawl"})
+
+
 def state_after(history: Iterable[Transition]) -> PageState:
     """Return the page's state after these transitions, given in any order.
 

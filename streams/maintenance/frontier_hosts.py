@@ -1,8 +1,10 @@
 """The hosts of the frontier as operators see them: read from its store, and changed by orders."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.crawl.frontier.host_caches import RobotsCache
@@ -14,11 +16,21 @@ from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.errors import MissingBlob
 from streams.robot_name import ProductToken
 from streams.stores.host_buckets import BUCKETS, bucket_of
-from streams.stores.protocols import Blobs, FrontierHost, FrontierStore, HostOrder, QueueEntry
+from streams.stores.protocols import (
+    ALL_HOSTS,
+    Blobs,
+    FrontierHost,
+    FrontierStore,
+    FrontierUrl,
+    HostOrder,
+    QueueEntry,
+)
 
 COUNTED_URLS = 10_000
 """Maximum number of waiting URLs that are counted."""
 PAGE = 1_000
+LONG_MICROS = 60 * 1_000_000
+"""Minimum time until a host is asked again that is worth a word (microseconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +113,64 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
     )
 
 
-async def why_left_out(store: FrontierStore, blobs: Blobs, robot: ProductToken, url: str, now: int) -> str:
-    """Return why links to a URL are left out: by the rules of URLs, and by the traps and the robots.txt of its host as
-    they are now.
+@dataclass(frozen=True, slots=True)
+class InFrontier:
+    """What the frontier says of a URL now."""
 
-    Empty if the frontier has the URL, or would take it.
-    """
-    if not url or await store.url(host_of(url), page_id(url)):
-        return ""
-    host = await store.host(host_of(url))
-    return reason_left_out(url, host, now) or await why_disallowed(blobs, robot, url, host)
+    host: FrontierHost | None = None
+    """The row of its host."""
+    left_out: str = ""
+    """Why no crawl follows a link to it. Empty: crawls do."""
+    waits: str = ""
+    """Why it waits, in a sentence. Empty: it does not wait for a crawl."""
+    is_asked_for: bool = True
+    """False if no crawl has asked for the URL: it is known by links."""
+
+
+NOT_READ = InFrontier()
+
+
+async def read_in_frontier(store: FrontierStore, blobs: Blobs, robot: ProductToken, url: str, now: int) -> InFrontier:
+    """Return what the frontier says of a URL; nothing of an empty one."""
+    if not url:
+        return NOT_READ
+    known, host = await store.url(host_of(url), page_id(url)), await store.host(host_of(url))
+    if known is None:
+        left_out = reason_left_out(url, host, now) or await why_disallowed(blobs, robot, url, host)
+        waits = "" if left_out else "Known by links only: no crawl has asked for it"
+        return InFrontier(host, left_out, waits, is_asked_for=False)
+    if known.state != "queued":
+        return InFrontier(host)
+    orders = [await store.order(name) for name in (known.host, ALL_HOSTS)]
+    return InFrontier(host, waits=describe_wait(known, host, [order for order in orders if order], now))
+
+
+def describe_wait(url: FrontierUrl, row: FrontierHost | None, orders: Iterable[HostOrder], now: int) -> str:
+    """Return why a queued URL waits, in a sentence. Pure. `orders`: for its host, and for all hosts."""
+    host = Host.from_row(row) if row else None
+    for order in orders:
+        hosts = "all hosts" if order.host == ALL_HOSTS else url.host
+        if order.blocked or order.paused:
+            return f"Waiting: an operator has {'blocked' if order.blocked else 'paused'} {hosts}"
+    next_at = host.next_at if host else 0
+    again = f". It is asked again at {utc_from_micros(next_at):%Y-%m-%d %H:%M} UTC"
+    until = again if next_at - now >= LONG_MICROS else ""
+    if url.outcome == "rate_limited":
+        return f"Waiting: {url.host} asks for fewer requests ({url.detail}){until}"
+    if host and host.is_deferred:
+        detail = f" ({host.robots.detail})" if host.robots.detail else ""
+        return f"Waiting: the robots.txt of {url.host} can't be read{detail}, so nothing else is requested{until}"
+    detail = url.detail or (_why_closed(host, now) if host else "")
+    return f"Waiting for {url.host}{f' ({detail})' if detail else ''}{until}"
+
+
+def _why_closed(host: Host, now: int) -> str:
+    """Return why robots.txt lets nobody ask the host now; empty if it does."""
+    if host.closed_for(now) >= LONG_MICROS:
+        return "its robots.txt allows visits only at some times of day"
+    if host.robots.delay_seconds * 1_000_000 >= LONG_MICROS:
+        return f"its robots.txt asks for {host.robots.delay_seconds:,.0f} s between two requests"
+    return ""
 
 
 def reason_left_out(url: str, host: FrontierHost | None, now: int) -> str:

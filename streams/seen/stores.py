@@ -18,7 +18,7 @@ from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.urls import host_of
 from streams.errors import MissingBlob
 from streams.ledger.history import read_record_and_history, url_of
-from streams.maintenance.frontier_hosts import reason_left_out, why_disallowed
+from streams.maintenance.frontier_hosts import NOT_READ, InFrontier, read_in_frontier, reason_left_out, why_disallowed
 from streams.models.protocols import ChainModel, Embedder, Reranker
 from streams.robot_name import ProductToken
 from streams.seen.history import is_known_by_link, named_pages, seen_history, seen_record
@@ -257,23 +257,24 @@ class SeenStores:
         found = await self.__stores.host_links.page_links(host_of(url), page, limit)
         return [link for link in found if shows(visible, link.source_url)]
 
-    async def crawls_of(
-        self, url: str, page: UUID, robot: ProductToken, now: int, *, visible: Visible
-    ) -> tuple[FrontierHost | None, str]:
-        """Return the frontier's row of a URL's host, and why no crawl follows a link to the URL. Empty: crawls do.
+    async def in_frontier(self, url: str, page: UUID, robot: ProductToken, now: int, *, visible: Visible) -> InFrontier:
+        """Return what the frontier says of a URL.
 
-        The host's row is read once for both. It is no row, and says nothing of the URL, for a reader who sees no more
+        The host's row is no row, and says nothing of the URL, for a reader who sees no more
         of the host than that the crawler knows it: only a hidden page may lead there.
         """
         if not url or not shows(visible, url):
-            return None, ""
+            return NOT_READ
         host, store = host_of(url), self.__stores.frontier
-        row, known = await store.host(host), await store.url(host, page)
-        if known and (not known.referrer or shows(visible, known.referrer)):
-            return row, ""
-        if visible.is_limited and not await self._is_seen_host(host, row, visible):
-            row = None
-        return row, reason_left_out(url, row, now) or await why_disallowed(self.__stores.blobs, robot, url, row)
+        if visible.is_limited:
+            known = await store.url(host, page)
+            is_seen = known is not None and (not known.referrer or shows(visible, known.referrer))
+            if not is_seen:
+                row = await store.host(host)
+                row = row if await self._is_seen_host(host, row, visible) else None
+                left_out = reason_left_out(url, row, now) or await why_disallowed(self.__stores.blobs, robot, url, row)
+                return InFrontier(row, left_out)
+        return await read_in_frontier(store, self.__stores.blobs, robot, url, now)
 
     async def _is_seen_host(self, host: str, row: FrontierHost | None, visible: Visible) -> bool:
         """Return whether something of a host is known that the reader may see: a page, a seed, or a page that links."""

@@ -12,7 +12,7 @@ from schemas.ids import page_id
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.crawl.urls import host_of
 from streams.errors import PoisonError
-from streams.maintenance.frontier_hosts import why_left_out
+from streams.maintenance.frontier_hosts import read_in_frontier
 from streams.robot_name import ROBOT, ProductToken
 from streams.stores.opener import Stores
 from tests.frontier_rows import stored_url
@@ -169,9 +169,11 @@ async def test_robots_refuses_with_a_reason() -> None:
     assert sorted(web.pages()) == [f"{A}/", f"{A}/0", f"{A}/2"]
     assert not web.removed, "it was never fetched, so nothing is to be removed"
     assert await stored_url(web.frontier_store, f"{A}/1") is None, "a site may forbid more URLs than it has pages"
-    reason = await why_left_out(web.frontier_store, web.blobs, ROBOT, f"{A}/1", web.now)
+    reason = (await read_in_frontier(web.frontier_store, web.blobs, ROBOT, f"{A}/1", web.now)).left_out
     assert reason == "robots.txt of a.example disallows it"
-    assert not await why_left_out(web.frontier_store, web.blobs, ProductToken("otherbot"), f"{A}/3", web.now)
+    assert not (
+        await read_in_frontier(web.frontier_store, web.blobs, ProductToken("otherbot"), f"{A}/3", web.now)
+    ).left_out
     assert await progress(web) == CrawlProgress(discovered=4, digesting=3, disallowed=1)
     [origin] = web.origins
     assert (origin.robots, bool(origin.robots_ref)) == ("rules", True)

@@ -10,8 +10,9 @@ from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.clock import now_micros
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled, table
-from streams.crawl.urls import InvalidUrl, possible_urls
+from streams.crawl.urls import InvalidUrl, page_urls
 from streams.errors import Refused, UsageError
+from streams.maintenance.frontier_hosts import NOT_READ, InFrontier, read_in_frontier
 from streams.plain_text import clean_line, count_of
 from streams.stores.protocols import Transition
 
@@ -38,7 +39,6 @@ async def page(
         riffle page https://www.sqlite.org/atomiccommit.html --removed
     """
     from streams.ledger.history import read_record_and_history
-    from streams.maintenance.frontier_hosts import why_left_out
     from streams.stores.opener import open_stores
 
     settings = load_settings()
@@ -51,12 +51,13 @@ async def page(
             return await print_removed_of(stores, identity, url, as_json=as_json)
         record, history = await read_record_and_history(stores, identity, _known_url(url))
         robot = settings.crawl.robot_name
-        left_out = await why_left_out(stores.frontier, stores.blobs, robot, _known_url(url), now_micros())
+        frontier = await read_in_frontier(stores.frontier, stores.blobs, robot, _known_url(url), now_micros())
+        left_out = frontier.left_out
     if as_json:
         notes = {"left_out": left_out, "not_rendered": record.why_not_rendered()}
-        print_json({**life_as_json(identity, url, history), **notes})
+        print_json({**life_as_json(identity, url, history, frontier), **notes})
     elif history:
-        print_life(identity, url, history)
+        print_life(identity, url, history, frontier)
         if why := record.why_not_rendered():
             sentence = f"A browser did not render it, so its document is the one without scripts: {why}."
             out.print(sentence)
@@ -69,16 +70,18 @@ async def page(
     return 0 if history else EXIT_NO
 
 
-def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[str, Any]:
+def life_as_json(
+    identity: UUID, url: str, history: list[Transition], frontier: InFrontier = NOT_READ
+) -> dict[str, Any]:
     """Return the page's status and its events with all their data, under the names that the API uses."""
     from streams.ledger.descriptions import describe_next_step, describe_status
-    from streams.ledger.status import status_of
+    from streams.ledger.status import status_of, with_frontier
 
     steps = [
         {**step.data, "at": utc_from_micros(step.at).isoformat(), "topic": step.topic, "outcome": step.outcome}
         for step in history
     ]
-    status = status_of(history)
+    status = with_frontier(status_of(history), frontier.waits, is_asked_for=frontier.is_asked_for)
     return {
         "page_id": identity,
         "url": url,
@@ -90,12 +93,12 @@ def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[st
     }
 
 
-def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
+def print_life(identity: UUID, url: str, history: list[Transition], frontier: InFrontier = NOT_READ) -> None:
     """Print a page's history for people: its status, each event, and the next step."""
     from streams.ledger.descriptions import describe_next_step, describe_status
-    from streams.ledger.status import status_of
+    from streams.ledger.status import status_of, with_frontier
 
-    status = status_of(history)
+    status = with_frontier(status_of(history), frontier.waits, is_asked_for=frontier.is_asked_for)
     out.print(styled("[bold]{}[/]  [dim]{}[/]", url, identity))
     out.print(describe_status(status))
     steps, day = table("Time (UTC)", "Step", "By", "Outcome", whole=("Time (UTC)", "Step", "By")), ""
@@ -209,6 +212,6 @@ def _candidates(address: str) -> list[tuple[UUID, str]]:
     except ValueError:
         pass
     try:
-        return [(page_id(url), url) for url in possible_urls(address)]
+        return [(page_id(url), url) for url in page_urls(address)]
     except InvalidUrl as error:
         raise UsageError(f"{address!r} is neither a page's address nor an id: {error}") from None

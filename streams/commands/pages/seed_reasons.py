@@ -4,16 +4,15 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from uuid import UUID
 
 from schemas import PageDiscovered
-from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.clock import now_micros
-from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.scheduling.recrawl import SIGN_IN
 from streams.crawl.urls import host_of
 from streams.errors import MissingBlob
 from streams.ledger.descriptions import describe_status
 from streams.ledger.history import history_of
 from streams.ledger.status import FetchFailure, PageStatus, status_of
+from streams.maintenance.frontier_hosts import describe_wait
 from streams.render.needs import needs_rendering
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
@@ -23,8 +22,6 @@ MAX_EXPLAINED = 10
 """Maximum number of seeds whose reasons are shown."""
 MAX_HOPS = 5
 """Maximum number of redirects from a seed that are followed."""
-LONG_MICROS = 60 * 1_000_000
-"""Minimum time until a host is asked again that is worth a word (microseconds)."""
 _NO_STATEMENT = "Nothing of it can be found, since it has no statement"
 _SCRIPTS = "Its text is made by scripts: RIFFLE_RENDER__ENABLED=true renders such pages in a browser"
 _SIGN_IN = "a sign-in page. To read what is behind it, give a session or a password: RIFFLE_CRAWL__SIGN_INS_FILE"
@@ -54,7 +51,7 @@ async def _reason(stores: Stores, seed: PageDiscovered, now: int, *, has_listed:
         if row is None:
             return "The frontier has not seen it. Is a worker running? `riffle status`"
         if row.state == "queued":
-            return await _why_queued(stores, row, now)
+            return describe_wait(row, await stores.frontier.host(row.host), (), now)
         if row.purpose == "sitemap" and row.outcome != "redirect":
             is_read = row.outcome in ("ok", "not_modified")
             return _failed(row) if not is_read else "" if has_listed else _NO_SITEMAP
@@ -84,30 +81,6 @@ def _describe_circle(visited: list[str], target: str, detail: str) -> str:
     else:
         what = f"Redirects in a circle: {' to '.join([*visited, target])}"
     return f"{what}: {detail}" if detail else what
-
-
-async def _why_queued(stores: Stores, row: FrontierUrl, now: int) -> str:
-    found = await stores.frontier.host(row.host)
-    host = Host.from_row(found) if found else None
-    next_at = host.next_at if host else 0
-    again = f". It is asked again at {utc_from_micros(next_at):%Y-%m-%d %H:%M} UTC"
-    until = again if next_at - now >= LONG_MICROS else ""
-    if row.outcome == "rate_limited":
-        return f"Waiting: {row.host} asks for fewer requests ({row.detail}){until}"
-    if host and host.is_deferred:
-        detail = f" ({host.robots.detail})" if host.robots.detail else ""
-        return f"Waiting: the robots.txt of {row.host} can't be read{detail}, so nothing else is requested{until}"
-    detail = row.detail or (_why_closed(host, now) if host else "")
-    return f"Waiting for {row.host}{f' ({detail})' if detail else ''}{until}"
-
-
-def _why_closed(host: Host, now: int) -> str:
-    """Return why robots.txt lets nobody ask the host now; empty if it does."""
-    if host.closed_for(now) >= LONG_MICROS:
-        return "its robots.txt allows visits only at some times of day"
-    if host.robots.delay_seconds * 1_000_000 >= LONG_MICROS:
-        return f"its robots.txt asks for {host.robots.delay_seconds:,.0f} s between two requests"
-    return ""
 
 
 async def _why_away(stores: Stores, identity: UUID) -> str:

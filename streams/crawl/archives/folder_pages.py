@@ -18,12 +18,11 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from streams.crawl.file_kinds import EXTENSIONS, Kind, kind_of
+from streams.crawl.urls import INDEX_FILES
 from streams.media_types import BINARY, sniff, sniff_mark
 
 HEAD_BYTES = 4_096
 """Number of first bytes of a file that are looked at."""
-INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
-"""Names of the page of a folder. `Index.html` is none: beside it, it is often the index of terms of a manual."""
 PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml", *(f".{extension}" for extension in EXTENSIONS)})
 """Suffixes of files that are pages by their names."""
 _PROGRAMS = frozenset({
@@ -85,7 +84,7 @@ def path_of(parts: Sequence[str]) -> str:
     """Return the path and the query of a file below the folder of its server, quoted as in a URL."""
     *folders, name = parts
     stem, query = _split(name)
-    shown = [*map(_quoted, folders), "" if stem in INDEX_NAMES else _quoted(stem)]
+    shown = [*map(_quoted, folders), "" if stem in INDEX_FILES else _quoted(stem)]
     return "/".join(shown) + (f"?{quote(query, safe=_QUERY_SAFE, errors='surrogateescape')}" if query else "")
 
 

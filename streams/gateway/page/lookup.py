@@ -16,17 +16,18 @@ from schemas.envelope import micros_from_utc
 from schemas.ids import page_id as id_of
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostQuality, judge_host
-from streams.crawl.urls import InvalidUrl, possible_urls
+from streams.crawl.urls import InvalidUrl, page_urls
 from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.links.page_links import LinkingDomain, group_by_domain
+from streams.maintenance.frontier_hosts import NOT_READ, InFrontier
 from streams.maintenance.page_copies import directive_against_copies
 from streams.search.optional import OptionalPart
 from streams.seen.stores import SeenPage
 from streams.servers import Store
 from streams.stores.page_record import PageRecord, StoredPart
-from streams.stores.protocols import FrontierHost, Hit, PageLink, Transition, Visible
+from streams.stores.protocols import Hit, PageLink, Transition, Visible
 from streams.stores.removals import has_left
 
 MAX_STATEMENTS = 200
@@ -68,8 +69,7 @@ class PageData:
     statements: tuple[Hit, ...] = ()
     linked_from: tuple[LinkingDomain, ...] = ()
     """The domains that link to the page."""
-    left_out: str = ""
-    """Why no crawl follows a link to the page. Empty: crawls do."""
+    frontier: InFrontier = NOT_READ
     host_quality: HostQuality | None = None
     """The quality of its host, as the frontier has it. None: the frontier does not know the host."""
     missing: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ def _candidates(subject: str) -> list[tuple[UUID, str]]:
     except ValueError:
         pass
     try:
-        return [(id_of(url), url) for url in possible_urls(subject)]
+        return [(id_of(url), url) for url in page_urls(subject)]
     except InvalidUrl as error:
         raise ProblemError(
             Problem(
@@ -129,20 +129,25 @@ def _candidates(subject: str) -> list[tuple[UUID, str]]:
 async def _known_page(
     context: GatewayContext, candidates: list[tuple[UUID, str]], visible: Visible
 ) -> tuple[UUID, SeenPage]:
-    """Return the first page of which something is known that the client may see. Raises ProblemError.
+    """Return the first page with a record that the client may see, or else the first known one. Raises ProblemError.
 
     An unseen page has the error of a page that is not there: it says no more than what the client gave.
     """
     seconds = context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)
+    known: list[tuple[UUID, SeenPage]] = []
     for page_id, given in candidates:
         async with or_problem(context, "The store of page records does not answer.", seconds):
             if (found := await context.stores.page(page_id, given, visible=visible)) is not None:
-                return page_id, found
+                known.append((page_id, found))
+                if found.record.rows:
+                    return page_id, found
+    if known:
+        return known[0]
     page_id, url = candidates[0]
-    _, left_out = await _OptionalParts(context).get(
-        "records", HOST_PART, partial(_crawls_of, context, page_id, url, visible), _UNKNOWN_HOST
+    frontier = await _OptionalParts(context).get(
+        "records", HOST_PART, partial(_in_frontier, context, page_id, url, visible), NOT_READ
     )
-    raise ProblemError(unknown_page(url or f"the page {page_id}", left_out))
+    raise ProblemError(unknown_page(url or f"the page {page_id}", frontier.left_out))
 
 
 async def look_up(context: GatewayContext, subject: str, visible: Visible) -> PageData:
@@ -157,7 +162,7 @@ async def look_up(context: GatewayContext, subject: str, visible: Visible) -> Pa
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
     no_links: list[PageLink] = []
-    representative, duplicates, statements, links, (host, left_out) = await asyncio.gather(
+    representative, duplicates, statements, links, frontier = await asyncio.gather(
         optional.get(
             "records", "its representative", partial(_representative, context, page_id, record, visible), None
         ),
@@ -169,7 +174,7 @@ async def look_up(context: GatewayContext, subject: str, visible: Visible) -> Pa
             partial(stores.page_links, url, page_id, MAX_LINKS, visible=visible),
             no_links,
         ),
-        optional.get("records", HOST_PART, partial(_crawls_of, context, page_id, url, visible), _UNKNOWN_HOST),
+        optional.get("records", HOST_PART, partial(_in_frontier, context, page_id, url, visible), NOT_READ),
     )
     return PageData(
         page_id=page_id,
@@ -181,8 +186,8 @@ async def look_up(context: GatewayContext, subject: str, visible: Visible) -> Pa
         duplicates=tuple(duplicates),
         statements=tuple(statements),
         linked_from=tuple(group_by_domain(links)),
-        left_out=left_out,
-        host_quality=judge_host(Host.from_row(host).record) if host else None,
+        frontier=frontier,
+        host_quality=judge_host(Host.from_row(frontier.host).record) if frontier.host else None,
         missing=tuple(optional.missing),
     )
 
@@ -210,15 +215,9 @@ async def _duplicates(context: GatewayContext, page_id: UUID, visible: Visible) 
     return [RelatedPage(page.page_id, page.url) for page in pages]
 
 
-_UNKNOWN_HOST: tuple[FrontierHost | None, str] = (None, "")
-
-
-async def _crawls_of(
-    context: GatewayContext, page_id: UUID, url: str, visible: Visible
-) -> tuple[FrontierHost | None, str]:
-    """Return the row of the page's host, and why no crawl follows a link to the page."""
+async def _in_frontier(context: GatewayContext, page_id: UUID, url: str, visible: Visible) -> InFrontier:
     robot, now = context.settings.crawl.robot_name, micros_from_utc(context.clock())
-    return await context.stores.crawls_of(url, page_id, robot, now, visible=visible)
+    return await context.stores.in_frontier(url, page_id, robot, now, visible=visible)
 
 
 async def _statements(context: GatewayContext, page_id: UUID, record: PageRecord, visible: Visible) -> list[Hit]:

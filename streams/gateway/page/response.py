@@ -14,7 +14,7 @@ from streams.gateway.http.openapi import ApiModel
 from streams.gateway.page.lookup import PageData, RelatedPage
 from streams.language.marks import ends_sentence
 from streams.ledger.descriptions import describe_next_step, describe_status
-from streams.ledger.status import PageStatus, Status, status_of
+from streams.ledger.status import PageStatus, Status, status_of, with_frontier
 from streams.links import page_links as links
 from streams.pages.document.consent import consent_of
 from streams.stores.page_quality import page_quality
@@ -125,7 +125,8 @@ def _statements(data: PageData) -> tuple[IndexedStatement, ...]:
 
 
 def to_page_record(data: PageData) -> PageRecord:
-    status = status_of(data.history)
+    frontier = data.frontier
+    status = with_frontier(status_of(data.history), frontier.waits, is_asked_for=frontier.is_asked_for)
     representative_url = data.representative.url if data.representative else ""
     return PageRecord(
         page_id=data.page_id,
@@ -134,7 +135,7 @@ def to_page_record(data: PageData) -> PageRecord:
         status=status.status,
         state=status,
         says=presentation.clean_line(_sentence(describe_status(status, representative_url))),
-        left_out=data.left_out,
+        left_out=frontier.left_out,
         not_rendered=presentation.clean_line(data.record.why_not_rendered()),
         next_step=_sentence(describe_next_step(status, data.url)),
         mood=_MOODS.get(status.status, "open"),

@@ -11,7 +11,7 @@ from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.traps import MAX_PATHS, MAX_QUERIES, Traps, is_far_month
-from streams.maintenance.frontier_hosts import view_host, why_left_out
+from streams.maintenance.frontier_hosts import read_in_frontier, view_host
 from streams.robot_name import ROBOT
 from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryFrontier
@@ -210,13 +210,13 @@ LEFT_OUT = [
 @pytest.mark.parametrize(("url", "begin"), LEFT_OUT)
 async def test_who_asks_for_a_url_gets_the_reason(url: str, begin: str) -> None:
     store = MemoryFrontier()
-    reason = await why_left_out(store, MemoryBlobs(), ROBOT, url, TODAY * 1_000_000)
+    reason = (await read_in_frontier(store, MemoryBlobs(), ROBOT, url, TODAY * 1_000_000)).left_out
     assert reason.startswith(begin)
     assert bool(reason) == bool(begin)
     if url:
         host = url.split("/")[2]
         await put_urls(store, [FrontierUrl(page_id(url), url, host, "done", at=1)])
-        assert not await why_left_out(store, MemoryBlobs(), ROBOT, url, TODAY * 1_000_000), (
+        assert not (await read_in_frontier(store, MemoryBlobs(), ROBOT, url, TODAY * 1_000_000)).left_out, (
             "the frontier has it: a person gave it"
         )
 
@@ -246,6 +246,5 @@ async def test_a_calendar_without_end_leaves_the_host_its_other_pages() -> None:
     url = next(f"https://a.example{path}" for path in months if is_far_month(path[1:], world.now // SECOND))
     assert await stored_url(world.frontier_store, url) is None
     assert (
-        await why_left_out(world.frontier_store, MemoryBlobs(), ROBOT, url, world.now)
-        == "trap: calendar: a month far from today"
-    )
+        await read_in_frontier(world.frontier_store, MemoryBlobs(), ROBOT, url, world.now)
+    ).left_out == "trap: calendar: a month far from today"

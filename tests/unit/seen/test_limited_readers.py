@@ -93,13 +93,13 @@ async def test_a_host_is_known_when_something_visible_of_it_is(
     for source in linked_from:
         await stores.host_links.add(HOST, source.split("/")[2], source, 1)
     for visible, expected in ((NOBODY, is_seen), (EVERYTHING, True)):
-        row, reason = await SeenStores(stores).crawls_of(URL, page_id(URL), ROBOT, 1, visible=visible)
-        assert (row is not None, reason) == (expected, REASON if expected else "")
+        found = await SeenStores(stores).in_frontier(URL, page_id(URL), ROBOT, 1, visible=visible)
+        assert (found.host is not None, found.left_out) == (expected, REASON if expected else "")
 
 
 async def test_a_url_of_any_host_may_be_refused_by_its_own_form() -> None:
     url = f"https://{HOST}/photo.jpg"
     for stores in (await with_host(), memory_stores()):
-        row, reason = await SeenStores(stores).crawls_of(url, page_id(url), ROBOT, 1, visible=NOBODY)
-        assert row is None
-        assert reason
+        found = await SeenStores(stores).in_frontier(url, page_id(url), ROBOT, 1, visible=NOBODY)
+        assert found.host is None
+        assert found.left_out
