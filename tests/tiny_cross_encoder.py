@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from streams.models.inference.packed.onnx_bytes import FLOAT, INT64, attribute, field, node, number, tensor, text, value
 from streams.settings import Settings
-from triton_models.onnx_bytes import FLOAT, INT64, attribute, field, node, number, tensor, text, value
 
 WORDS = (
     "[PAD]",

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from streams.models.inference.packed.onnx_bytes import FLOAT, INT64, field, node, number, tensor, text, value
 from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
 from streams.settings import Settings
-from triton_models.onnx_bytes import FLOAT, INT64, field, node, number, tensor, text, value
 
 NAME, MODEL = "two_languages", "tiny-two-languages"
 MEANINGS = (("cat", "gato"), ("sleeps", "duerme"), ("bread", "pan"), ("bakes", "hornea"), ("river", "río"))

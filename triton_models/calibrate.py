@@ -4,9 +4,9 @@
     python -m triton_models.calibrate e5 [WEB...]
 
 WEB holds HOST/path pages (default: the bundled web). Their statements pass through the network in single precision, and
-the extremes of each column are noted. For `sbert` and `sbert_query` the file is written beside the model, with its
-checksum in their config.pbtxt. For `e5` it is written into the folder triton_models/e5, from which the export takes it:
-its texts should be in many languages. New ranges make other vectors: give the model a new version by hand.
+the extremes of each column are noted. The file is written beside the model and beside the one for queries, with its
+checksum in their config.pbtxt. For `e5`, the texts should be in many languages. New ranges make other vectors: give the
+model a new version by hand.
 """
 
 import argparse
@@ -41,16 +41,11 @@ KEPT = {
 """Inputs that keep their groups, since one range loses most there: the results of attention, which cost little, and in
 `sbert` what the first four layers compute between their two large products, where few numbers are far larger than all
 others."""
-TARGETS = {
-    "sbert": [LOCAL / name / "1" / "activations.npz" for name in ("sbert", "sbert_query")],
-    "e5": [Path(__file__).parent / "e5" / "activations.npz"],
-}
-"""The files by model."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", choices=sorted(TARGETS))
+    parser.add_argument("model", choices=sorted(KEPT))
     parser.add_argument("webs", nargs="*", type=Path, metavar="WEB")
     parser.add_argument("--repository", type=Path, default=LOCAL, help="folder of the model (default: local)")
     arguments = parser.parse_args()
@@ -58,12 +53,12 @@ def main() -> None:
     parameters = parameters_of(read_config(folder))
     samples = texts(arguments.webs, parameters.get("query_prefix", ""), parameters.get("passage_prefix", ""))
     ranges = measure(parameters, folder / "1", samples, KEPT[arguments.model])
-    for target in TARGETS[arguments.model]:
+    for name in (arguments.model, f"{arguments.model}_query"):
+        target = arguments.repository / name / "1" / "activations.npz"
         write_ranges(target, ranges)
         checksum = hashlib.sha256(target.read_bytes()).hexdigest()
         config = target.parents[1] / "config.pbtxt"
-        if config.exists():
-            config.write_text(CHECKSUM.sub(rf"\g<1>{checksum}", config.read_text()))
+        config.write_text(CHECKSUM.sub(rf"\g<1>{checksum}", config.read_text()))
         print(f"{target}: sha256 {checksum}")  # noqa: T201 - a script's result
 
 

@@ -25,6 +25,7 @@ import argparse
 import hashlib
 import json
 import re
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +34,7 @@ from typing import Any
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config, set_parameters
 from streams.models.inference.tokenizing import pack_tokenizer
 
+PRODUCTION = Path(__file__).parent / "production"
 LOCAL_CHAIN_MODEL = Path(__file__).parent / "local" / CHAIN_MODEL
 EMBEDDING_MODEL = "sbert"
 SAMPLES = ("A dog.", "Write-ahead logging lets readers go on while a writer commits.", "Wie tief ist das Wasser? " * 9)
@@ -66,14 +68,29 @@ def main() -> None:
     packed = pack_tokenizer((arguments.model / "tokenizer.json").read_bytes())
     describe_in_configs(arguments.output, description | packed)
     install_chain_model(arguments.output, arguments.version)
+    drop_models_without_file(arguments.output)
     for target in files:
         print(f"{target}: sha256 {sha256(target)}")  # noqa: T201 - a script's result
 
 
 def _file(arguments: argparse.Namespace, model: str) -> Path:
-    target: Path = arguments.output / model / arguments.version / "model.onnx"
+    return graph_file(arguments.output, model, arguments.version)
+
+
+def graph_file(repository: Path, model: str, version: str) -> Path:
+    """Return the place of a model's graph, in a folder with the model's configuration."""
+    if not (repository / model).is_dir():
+        shutil.copytree(PRODUCTION / model, repository / model)
+    target = repository / model / version / "model.onnx"
     target.parent.mkdir(parents=True, exist_ok=True)
     return target
+
+
+def drop_models_without_file(repository: Path) -> None:
+    """Remove the models that nobody exported: a server is not ready with them."""
+    for config in repository.glob("*/config.pbtxt"):
+        if not [*config.parent.glob("*/model.*")]:
+            shutil.rmtree(config.parent)
 
 
 def describe(model: Path, precision: str) -> dict[str, str]:

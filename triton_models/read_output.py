@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from triton_models import onnx_bytes as onnx
+from streams.models.inference.packed import onnx_bytes as onnx
 
 NAME = "read"
 IDS, MASK = "input_ids", "attention_mask"

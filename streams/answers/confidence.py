@@ -1,6 +1,6 @@
 """The confidence that a statement answers a question: a probability, by logistic functions of a few features. Pure.
 
-    similarity  cosine of the vectors of the question and of the statement with its context
+    similarity  closeness of the question and of the statement with its context (`ModelInfo.closeness`)
     covered     share of the question's terms that the statement or its context has
     covered_own share of the question's terms that the statement's own text has
     added       1 if the statement has a word of its own beside the question's words

@@ -40,7 +40,7 @@ class Evidence:
     score: float = 0.0
     """The score of its page: standard deviations, comparable within one search."""
     similarity: float = 0.0
-    """The cosine of its vector and the question's; 0 if it is not in the list by meaning."""
+    """Its closeness to the question (`ModelInfo.closeness`); 0 if it is not in the list by meaning."""
     consent: Consent = UNKNOWN
 
 

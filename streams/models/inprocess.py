@@ -182,8 +182,7 @@ def _embedding_parameters(settings: Settings) -> tuple[Path, dict[str, str]]:
     if not folder.is_dir():
         others = ", ".join(sorted(path.parent.name for path in folder.parent.glob("*/config.pbtxt")))
         raise UsageError(
-            f"{folder.parent} has no model {settings.triton.model!r} (RIFFLE_TRITON__MODEL), only {others}. "
-            "`make multilingual` adds the model e5"
+            f"{folder.parent} has no model {settings.triton.model!r} (RIFFLE_TRITON__MODEL), only {others}"
         )
     return folder, resolve_runtime(parameters_of(read_config(folder)))
 

@@ -15,6 +15,10 @@ TextRole = Literal["query", "passage"]
 """The role of a text: a query, or a passage that queries find. Some models read the two in different forms."""
 
 
+RELATED = 0.65
+"""The closeness of a question and the nearest sentence of a page about it. Two texts without relation have 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
     """An embedding model, as the model repository describes it."""
@@ -27,6 +31,13 @@ class ModelInfo:
     query_prefix: str = ""
     passage_prefix: str = ""
     """The words that the model was trained to read before each query, and before each passage."""
+    cosine_unrelated: float = 0.0
+    cosine_related: float = RELATED
+    """The mean cosine of a query and any passage, and of a question and the nearest sentence of a page about it."""
+
+    def closeness(self, cosine: float) -> float:
+        """Return a cosine of this model on the scale on which the functions of closeness were trained."""
+        return (cosine - self.cosine_unrelated) / (self.cosine_related - self.cosine_unrelated) * RELATED
 
     def prefixed(self, texts: Sequence[str], role: TextRole) -> Sequence[str]:
         """Return the texts as the model reads them."""

@@ -179,7 +179,8 @@ class Searcher:
         """Return the lists of this depth, with the weight of meaning in the trace."""
         retrieval = Retrieval(self._stores, query.request.visible, query.filters, depth.statements)
         found = await read_lists(retrieval, query, deadline, trace, self._on_failure)
-        trace.similarities = {hit.id: hit.score for hit in found.dense}
+        if trace.model:
+            trace.similarities = {hit.id: trace.model.closeness(hit.score) for hit in found.dense}
         trace.weight = weight_of(query.text, query.sparse, found, self.options.meaning_weight)
         return found
 

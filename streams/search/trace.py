@@ -39,7 +39,7 @@ class Trace:
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
     similarities: Mapping[UUID, float] = field(default_factory=dict)
-    """The cosines of the query and the statements in the dense list, by the statement's id."""
+    """The closeness (`ModelInfo.closeness`) of the query and the statements of the dense list, by their ids."""
 
     @property
     def failed(self) -> tuple[Part, ...]:

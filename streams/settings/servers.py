@@ -133,8 +133,8 @@ class QdrantSettings(SettingsGroup):
         return current_secret(self.api_key_file)
 
 
-DEFAULT_MODEL = "sbert"
-"""The embedding model that Riffle brings."""
+DEFAULT_MODEL = "e5"
+"""The embedding model for pages in all languages. Riffle also brings `sbert`, for English."""
 
 
 class TritonSettings(SettingsGroup):

@@ -165,7 +165,7 @@ def test_a_gpu_server_asks_for_its_gpus_and_tolerates_preemptible_nodes() -> Non
     assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in pod_spec(triton)["tolerations"]
     (prepare,) = (each for each in containers(triton) if each["name"] == "prepare-repository")
     assert "--cpu" not in prepare["args"]
-    assert "--instances=sbert=2" in prepare["args"]
+    assert "--instances=e5=2" in prepare["args"]
     assert "--max-queue-delay=4000" in prepare["args"]
     assert "--preferred-sizes=64,128,256" in prepare["args"]
 

@@ -76,9 +76,12 @@ class Finder:
             return lookup
         near: list[tuple[Entity, float]] = []
         similar: dict[str, float] = {}
-        if not await self._active_model.mismatch(await self._stores.embedder.info("query")):
-            vector, near = await self._nearest(text)
-            similar = await self._similarities([one.entity_id for one, _, _ in exact], vector)
+        model = await self._stores.embedder.info("query")
+        if not await self._active_model.mismatch(model):
+            vector, found_near = await self._nearest(text)
+            cosines = await self._similarities([one.entity_id for one, _, _ in exact], vector)
+            near = [(entity, model.closeness(score)) for entity, score in found_near]
+            similar = {entity_id: model.closeness(cosine) for entity_id, cosine in cosines.items()}
         candidates = [
             Candidate(entity, measure(entity, reading, share, similar.get(entity.entity_id, 0.0)))
             for entity, reading, share in exact

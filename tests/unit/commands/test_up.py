@@ -77,13 +77,13 @@ def test_up_knows_the_web_that_runs(
 
 def test_an_index_of_another_model_is_to_be_filled_again() -> None:
     settings = Settings(triton={"url": "inprocess:"})
-    other = OtherModel("statements-multilingual-e5-small-int8-openvino-2", local_model(settings))
-    assert "queries are embedded by all-minilm-l6-v2" in other.says
+    other = OtherModel("statements-all-minilm-l6-v2-int8-openvino-2", local_model(settings))
+    assert "queries are embedded by multilingual-e5-small" in other.says
     assert "riffle reindex" in other.advice
 
 
 def test_a_model_that_is_not_there_names_those_that_are() -> None:
-    with pytest.raises(UsageError, match=r"no model 'absent'.*sbert.*make multilingual"):
+    with pytest.raises(UsageError, match=r"no model 'absent'.*only e5, e5_query, sbert"):
         local_model(Settings(triton={"url": "inprocess:", "model": "absent"}))
 
 

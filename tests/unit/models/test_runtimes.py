@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from streams.models.inference import runtimes
+from streams.models.inference.packed.onnx_bytes import FLOAT, attribute, field, node, number, tensor, text, value
 from streams.models.inference.runtimes import ONNXRUNTIME, open_model, session_options
-from triton_models.onnx_bytes import FLOAT, attribute, field, node, number, tensor, text, value
 
 INPUTS = 64
 

@@ -155,7 +155,7 @@ async def serving(server: Server) -> AsyncIterator[TritonSettings]:
     port = running.add_insecure_port("127.0.0.1:0")
     await running.start()
     try:
-        yield TritonSettings(url=f"127.0.0.1:{port}", timeout_seconds=60, query_model="")
+        yield TritonSettings(url=f"127.0.0.1:{port}", model="sbert", timeout_seconds=60, query_model="")
     finally:
         await running.stop(None)
 

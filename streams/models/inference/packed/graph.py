@@ -12,9 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from triton_models import onnx_bytes as onnx
-from triton_models.e5.packed_file import ZERO, Floats, PackedModel
-from triton_models.read_output import add_read_output_of_rows
+from streams.models.inference.packed import onnx_bytes as onnx
+from streams.models.inference.packed.packed_file import ZERO, Floats, PackedModel
 
 Precision = Literal["fp32", "fp16", "int8"]
 OPERATORS, FORMAT = 17, 8
@@ -34,11 +33,11 @@ def network(model: PackedModel, precision: Precision) -> bytes:
 
 
 def pooled_network(model: PackedModel, precision: Precision) -> bytes:
-    """Return the network with the vectors of texts, of unit length, and the output `read`, for a server's graph."""
+    """Return the network with the vectors of texts, of unit length."""
     graph = _Graph(model, precision, fused=precision == "fp16")
     graph.layers()
     graph.pool()
-    return add_read_output_of_rows(graph.file(EMBEDDING, ("batch", model.hidden)))
+    return graph.file(EMBEDDING, ("batch", model.hidden))
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ import json
 import unicodedata
 from typing import Any
 
-from triton_models.e5.packed_file import PackedModel
+from streams.models.inference.packed.packed_file import PackedModel
 
 WORD = "▁"
 """The sign at the beginning of a word."""
