@@ -40,7 +40,17 @@ from streams.search.searcher import Searcher
 from streams.stores.protocols import FOR_EVERYBODY
 
 GUIDE = ("index.html", "pr01*.html", "ch01*.html", "ch02s0[236]*.html", "ch03.html")
-POSTFIX = ("*README.html", "postsuper.1.html", "postconf.1.html", "[hlrv]*[bsdl].5.html", "qmgr.8.html")
+POSTFIX = (
+    *(f"{letter}*README.html" for letter in "BLQSVT"),
+    *("POSTSCREEN*README.html", "MULTI*README.html", "qmgr.8.html"),
+    *("postsuper.1.html", "postconf.1.html", "[hlrv]*[bsdl].5.html"),
+)
+NOTES = (
+    *("index", "index_toc", "tutorial", "simple-notation", "pitches-and-key-signatures", "absolute-note-names"),
+    *("ties-and-slurs", "articulations-and-dynamics", "adding-text", "adding-titles", "automatic-and-manual-beams"),
+    *("advanced-rhythmic-commands", "multiple-staves", "staff-groups", "combining-notes-into-chords", "songs"),
+    *("setting-simple-songs", "aligning-lyrics-to-a-melody", "lyrics-to-multiple-staves", "bar-lines-and-bar-checks"),
+)
 VARNISH = ("index.html", "users-guide/*.html", "reference/v[ams]*.html", "reference/[dv]*[sb].html")
 SITES: Mapping[str, Sequence[tuple[str, str, tuple[str, ...]]]] = {
     # host: (package, folder below usr/share/doc, pages)
@@ -54,11 +64,11 @@ SITES: Mapping[str, Sequence[tuple[str, str, tuple[str, ...]]]] = {
     ],
     "varnish.test": [("varnish-doc", "varnish/html", VARNISH)],
     "lilypond.test": [
-        (name, "lilypond/html/Documentation", ("learning/*.html",))
-        for name in ("lilypond-doc-html", "lilypond-doc-html-de")
+        (name, "lilypond/html/Documentation", tuple(f"learning/{page}{language}.html" for page in NOTES))
+        for name, language in (("lilypond-doc-html", ""), ("lilypond-doc-html-de", ".de"))
     ],
 }
-"""The pages, without the longest ones of reference: 20,000 statements are embedded in some minutes."""
+"""Parts of each set, so that the pages are embedded in some minutes."""
 RESULTS = 10
 
 

@@ -1,19 +1,18 @@
-"""The readability of statements: entries, the sentence before a short one, and the share of sentences. Pure.
+"""The readability of statements: entries, the sentence before one that needs it, and the share of sentences. Pure.
 
 A page of entries holds little else: the index of a book, the map of a site, a list of all commands. A reader wants the
 page to which such an entry leads. A table of contents has numbered lines, and is the first page of its book or chapter:
 it is no page of entries.
 
-A short sentence often says little by itself: "There are too many ships." Three of ten short sentences did not read
-alone, and one of thirty others. The sentence before is no part of what is embedded: a chain has what a search needs.
+A sentence that does not stand alone ("There are too many.") is shown with the one before it, if that one does. The
+sentence before is no part of what is embedded: a chain has what a search needs.
 """
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from streams.language.marks import is_closed
 from streams.statements.sentences.lengths import word_count
-from streams.statements.sentences.reading_alone import is_entry, is_line_of_contents, is_sentence, is_short, reads_alone
+from streams.statements.sentences.reading_alone import is_entry, is_line_of_contents, is_sentence
 from streams.statements.statement import Statement
 
 MIN_ENTRIES = 60
@@ -35,33 +34,28 @@ def _is_entry(statement: Statement) -> bool:
 
 MAX_BEFORE_CHARS = 300
 """Maximum length of a sentence that is shown before it (characters)."""
-_GOES_ON = re.compile(
-    r"\(|(?:and|as before|but|here|however|instead|of course|of the|second(?:ly)?|so|some of|third(?:ly)?|though|thus|"
-    r"therefore|the (?:first|last|other|same|second|third)|this|these|those|it|they)\b",
-    re.IGNORECASE,
-)
-"""The beginning of a sentence that goes on with the one before it."""
-_BEGINS_WITH_PRONOUN = re.compile(r"(?:it|this|these|those|they|he|she)\b", re.IGNORECASE)
+MAX_NEEDING = 95
+"""Maximum number (`standing`) of a sentence that needs the one before it."""
+MIN_SHOWN = 128
+"""Minimum number of a sentence that is shown before another one."""
 
 
-def sentence_before(statements: Sequence[Statement], at: int) -> str:
+def sentence_before(statements: Sequence[Statement], at: int, numbers: Mapping[int, int]) -> str:
     """Return the sentence before `statements[at]`, if that one needs it and has no other; else "".
 
-    It is of the same section; before an item of a list, of the same item.
+    It is of the same section; before an item of a list, of the same item. `numbers` say of both how surely they stand
+    alone (`standing`).
     """
     if at == 0:
         return ""
     statement, before = statements[at], statements[at - 1]
-    if not _needs_one(statement) or not _is_before(before, statement):
+    if numbers[at] > MAX_NEEDING or numbers[at - 1] < MIN_SHOWN:
         return ""
-    return before.text if _is_shown(before) else ""
+    return before.text if _may_need_one(statement) and _is_before(before, statement) and _is_shown(before) else ""
 
 
-def _needs_one(statement: Statement) -> bool:
-    text = statement.text.strip()
-    if statement.kind not in {"sentence", "item"} or statement.chain or not is_sentence(text):
-        return False
-    return is_short(text) or _GOES_ON.match(text) is not None
+def _may_need_one(statement: Statement) -> bool:
+    return statement.kind in {"sentence", "item"} and not statement.chain and is_sentence(statement.text.strip())
 
 
 def _is_before(before: Statement, statement: Statement) -> bool:
@@ -74,11 +68,7 @@ def _is_before(before: Statement, statement: Statement) -> bool:
 
 def _is_shown(before: Statement) -> bool:
     text = before.text.strip()
-    if before.doubtful or len(text) > MAX_BEFORE_CHARS:
-        return False
-    if not is_sentence(text) or _BEGINS_WITH_PRONOUN.match(text) is not None:
-        return False
-    return reads_alone(text, before.kind, before.context)
+    return not before.doubtful and len(text) <= MAX_BEFORE_CHARS and is_sentence(text)
 
 
 def _has_sentence(context: Sequence[str]) -> bool:

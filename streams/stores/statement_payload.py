@@ -29,6 +29,7 @@ row.
                                 if it is none
     doubtful    bool            readers of the page may not see it; missing if they surely do
     before      str             the sentence before a short one, for readers; missing if there is none
+    alone       int             how probably it stands alone (`statements.standing`), 1 to 255; missing if not judged
     generation  int             the fetch of the page
     audience    str             the private sites whose keys find the page; missing if everybody finds it
 
@@ -87,6 +88,7 @@ class StatementPayload:
         entry: bool = False,
         doubtful: bool = False,
         before: str = "",
+        alone: int = 0,
         left_out: int = 0,
         made: Sequence[tuple[str, int]] = (),
         generation: int,
@@ -114,6 +116,7 @@ class StatementPayload:
             **({"entry": True} if entry else {}),
             **({"doubtful": True} if doubtful else {}),
             **({"before": before} if before else {}),
+            **({"alone": alone} if alone else {}),
             **({"audience": audience} if audience else {}),
             **({"left_out": left_out} if left_out else {}),
             **{f"{MADE}{stage}": version for stage, version in made},
@@ -156,6 +159,8 @@ class StatementPayload:
     """The sentence before a short one, which readers need and a search does not."""
     ordinal: int = _integer("ordinal")
     generation: int = _integer("generation")
+    stands_alone: int = _integer("alone")
+    """How probably a reader understands the statement with its context, from 1 to 255; 0 if nobody has judged it."""
     left_out: int = _integer("left_out")
     """Number of statements beyond the bound of a page, at its first statement."""
     page: int = _integer("page")

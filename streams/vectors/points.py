@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from streams.errors import PoisonError
 from streams.statements.readability import entries_of_page, sentence_before
+from streams.statements.standing import stands_alone
 from streams.statements.statement import PageStatements
 from streams.stores.protocols import Point
 from streams.stores.statement_payload import StatementPayload
@@ -94,6 +95,11 @@ def _payloads(
     host = urlsplit(page.url).netloc
     sites = sites_of(host)
     of_each = facts._replace(left_out=0, made=())
+    first = max(0, ordinals.start - 1)
+    numbers = {
+        at: stands_alone(one.text, one.kind, one.context)
+        for at, one in enumerate(page.statements[first : ordinals.stop], start=first)
+    }
     return [
         StatementPayload(
             page_id=page.page_id,
@@ -110,7 +116,8 @@ def _payloads(
             kind=statement.kind,
             entry=statement.ordinal in entries,
             doubtful=statement.doubtful,
-            before=sentence_before(page.statements, at),
+            before=sentence_before(page.statements, at, numbers),
+            alone=numbers[at],
             **(of_each if statement.ordinal else facts)._asdict(),
         )
         for at, statement in zip(ordinals, page.statements[ordinals.start : ordinals.stop], strict=True)
