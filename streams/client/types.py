@@ -266,6 +266,7 @@ class Result(TypedDict):
     breadcrumbs: NotRequired[list[str]]
     statements: list["Statement"]
     similar: NotRequired["Similar"]
+    lacks: NotRequired[list[str]]
     site_pages: NotRequired[list["SitePage"]]
     signals: NotRequired[list["Signal"]]
     kept_from_models: NotRequired[list[str]]
@@ -288,7 +289,7 @@ class SearchAnswer(TypedDict):
     next: NotRequired[str]
     results: list["Result"]
     nearest_only: NotRequired[bool]
-    missing_identifiers: NotRequired[list[str]]
+    missing: NotRequired[list[str]]
     facets: NotRequired[dict[str, list["FacetValue"]]]
     partial: bool
     reasons: NotRequired[list["Reason"]]

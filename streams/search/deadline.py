@@ -22,6 +22,8 @@ COPIES_SECONDS = 0.1
 """Maximum wait for the fingerprints that show which results are copies (seconds)."""
 RANKS_SECONDS = 0.1
 """Maximum wait for the ranks of hosts (seconds)."""
+RARE_WORDS_SECONDS = 0.3
+"""Maximum wait for the pages that have a rare word of the query (seconds)."""
 
 
 class Deadline:
@@ -74,6 +76,9 @@ class Deadline:
 
     def for_ranks(self) -> asyncio.Timeout:
         return self._within(RANKS_SECONDS)
+
+    def for_rare_words(self) -> asyncio.Timeout:
+        return self._within(RARE_WORDS_SECONDS)
 
     def _within(self, seconds: float) -> asyncio.Timeout:
         return asyncio.timeout(min(seconds, self.seconds_left))

@@ -104,7 +104,8 @@ def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
         site_pages=settled.notes.site_pages or further.notes.site_pages,
         frame=settled.notes.frame | further.notes.frame,
         nearest_only=further.notes.nearest_only,
-        missing=further.notes.missing,
+        missing_names=further.notes.missing_names,
+        rare=settled.notes.rare or further.notes.rare,
     )
     return Ranked(pages, notes)
 

@@ -6,6 +6,7 @@ when the query has no terms, only its meaning. The answer names each part that f
 answer, or a ranking without end, ends the search: SearchUnavailable.
 """
 
+from asyncio import gather
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,14 +35,14 @@ from streams.search.paging import (
 from streams.search.query_language.query import WrittenOperator, find_operators
 from streams.search.ranker import PASSES, Ranker, Reader
 from streams.search.ranking.confidence import min_confidence
-from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
+from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext, RareWord
 from streams.search.ranking.filters import Rules, pass_checks
 from streams.search.ranking.fusion import first_pages
 from streams.search.ranking.rules import NO_RULES, PersonalRules
 from streams.search.ranking.weights import weight_of
 from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
 from streams.search.request import SearchRequest
-from streams.search.retrieval.lists import Retrieval, read_lists
+from streams.search.retrieval.lists import RARE_STATEMENTS, Retrieval, find_rare_words, read_lists
 from streams.search.retrieval.measuring import IndexBound, RecallProbe
 from streams.search.retrieval.query import IndexQuery, QueryReader
 from streams.search.trace import Part, Trace, milliseconds_since
@@ -152,11 +153,16 @@ class Searcher:
     async def _settle(self, query: IndexQuery, deadline: Deadline, trace: Trace) -> tuple[Ranked, int]:
         """Return the results, from lists that are as long as the requested page needs, and the place of their depth."""
         started, settled, is_checked, place = perf_counter(), Ranked(), bool(query.conditions), 0
+        is_first = True
         for depth in depths(query.request, is_checked=is_checked):
             try:
                 found = await self._read(depth, query, deadline, trace)
-                with trace.timed("rank_ms"):
-                    further = await self._rank(depth, query, found, deadline, trace)
+                ranking = self._rank(depth, query, found, deadline, trace)
+                if is_first:
+                    further, rare = await gather(ranking, self._find_rare_words(query, found, deadline))
+                    further.notes.rare, is_first = rare, False
+                else:
+                    further = await ranking
             except SearchUnavailable as error:
                 if count_results(settled, query.request) <= query.request.first:
                     raise
@@ -215,7 +221,12 @@ class Searcher:
             language=query.request.language or "",
             check_time=deadline.check,
         )
-        return await self._ranker.rank(context, deadline, trace)
+        with trace.timed("rank_ms"):
+            return await self._ranker.rank(context, deadline, trace)
+
+    async def _find_rare_words(self, query: IndexQuery, found: Candidates, deadline: Deadline) -> tuple[RareWord, ...]:
+        retrieval = Retrieval(self._stores, query.request.visible, query.filters, RARE_STATEMENTS)
+        return await find_rare_words(retrieval, query.named, found, deadline)
 
 
 def _with_all_sorted(query: IndexQuery) -> IndexQuery:

@@ -76,13 +76,20 @@ def query_vector(text: str, language: str = "") -> SparseVector:
 
 
 @lru_cache(_KEPT_QUERIES)
-def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
-    """Return the terms of each word of a query. A statement has the word if it has one of its terms."""
+def named_query_words(text: str, language: str = "") -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return each word of a query, folded, with its terms. A statement has the word if it has one of its terms."""
     asked = index_words(text)
     if language:
-        return tuple(terms(without_function_words(asked, language), language))
+        kept = without_function_words(asked, language)
+        return tuple(zip(kept, terms(kept, language), strict=True))
     own = identify(text).language
-    return tuple(terms_in_any_language(without_function_words(asked, shown_language(asked, own)), own))
+    kept = without_function_words(asked, shown_language(asked, own))
+    return tuple(zip(kept, terms_in_any_language(kept, own), strict=True))
+
+
+def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
+    """Return the terms of each word of a query."""
+    return tuple(forms for _, forms in named_query_words(text, language))
 
 
 def vector_of_words(found: Sequence[tuple[int, ...]]) -> SparseVector:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 
 HTML = {"accept": "text/html"}
@@ -58,11 +60,48 @@ async def test_without_a_measured_bound_nothing_is_judged() -> None:
 
 async def test_identifiers_that_do_not_occur_are_named() -> None:
     answer, page = await ask("checkpoint SQLITE_NOPE 9.8.7", min_confidence=0.0)
-    assert answer["missing_identifiers"] == ["SQLITE_NOPE", "9.8.7"]
+    assert answer["missing"] == ["SQLITE_NOPE", "9.8.7"]
     assert len(answer["results"]) == 6
     text = " ".join(page.split())
     assert 'No page has <strong dir="auto">SQLITE_NOPE</strong> or <strong dir="auto">9.8.7</strong>.' in text
 
     answer, page = await ask("SQLITE_NOPE")
-    assert (answer["nearest_only"], answer["missing_identifiers"]) == (True, ["SQLITE_NOPE"])
+    assert (answer["nearest_only"], answer["missing"]) == (True, ["SQLITE_NOPE"])
     assert 'No page has <strong dir="auto">SQLITE_NOPE</strong>.' in page
+
+
+WORDS = [
+    statement("https://a.example/log", "Checkpoint moves the log into the database.", title="Checkpoints"),
+    statement("https://a.example/lock", "A checkpoint waits for the zeppelin lock.", title="Locks"),
+]
+# The query -> the words that no page has, and the rare words that each page lacks.
+ABSENT = {
+    "a word that no page has": (
+        "checkpoint Kubernetes",
+        ["Kubernetes"],
+        {"log": ["Kubernetes"], "lock": ["Kubernetes"]},
+    ),
+    "a word of one page": ("zeppelin checkpoint", [], {"log": ["zeppelin"], "lock": []}),
+    "all forms of a word are the word": ("checkpoints locking", [], {"log": ["locking"], "lock": []}),
+    "function words are no subject": ("what is the checkpoint", [], {"log": [], "lock": []}),
+    "a long story has no single subject": (
+        "checkpoint one dreary october evening walked slowly towards ancient crooked lighthouse",
+        [],
+        {"log": [], "lock": []},
+    ),
+}
+
+
+@pytest.mark.parametrize(("query", "missing", "lacks"), ABSENT.values(), ids=ABSENT)
+async def test_words_that_no_page_has_are_named(query: str, missing: list[str], lacks: dict[str, list[str]]) -> None:
+    app = gateway(await searchable(WORDS), deadline_seconds=20.0)
+    async with client(app) as web:
+        answer = (await web.get("/api/v1/search", params={"q": query})).json()
+        page = " ".join((await web.get("/search", params={"q": query}, headers=HTML)).text.split())
+    assert answer.get("missing", []) == missing
+    assert {each["url"].rpartition("/")[2]: each.get("lacks", []) for each in answer["results"]} == lacks
+    for word in missing:
+        assert f'No page has <strong dir="auto">{word}</strong>.' in page
+    below = {word for words in lacks.values() for word in words} - {*missing}
+    assert all(f'Missing: <span dir="auto">{word}</span>' in page for word in below)
+    assert ("Missing:" in page) == bool(below), "what stands above the results is not repeated below each"

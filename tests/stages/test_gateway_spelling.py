@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from streams.errors import StoreUnavailable
 from streams.gateway.search import spelling as search_spelling
+from streams.queries.spelling.corrector import Corrector, Model
 from streams.queries.suggestions.sums import pack
 from streams.settings import QueriesSettings
 from streams.stores.memory import MemorySuggestions
@@ -57,12 +58,20 @@ async def test_the_page_links_to_the_corrected_and_to_the_typed_query() -> None:
     assert 'href="/search?q=vacuum"' in page
 
 
-async def test_a_correction_without_results_is_a_question() -> None:
-    answer = (await ask(await app(), "governmnet")).json()
-    assert answer["spelling"] == {"kind": "suggestion", "original": "governmnet", "corrected": "government"}
-    page = (await ask(await app(), "governmnet", "/search")).text
+async def test_two_mistyped_words_of_two_are_corrected() -> None:
+    answer = (await ask(await app(), "vaccuum comand")).json()
+    assert answer["spelling"] == {"kind": "instead", "original": "vaccuum comand", "corrected": "vacuum command"}
+
+
+async def test_a_correction_that_is_not_clear_is_a_question() -> None:
+    made = await app()
+    spelling = made.state.gateway.search.spelling
+    spelling._corrector = Corrector(spelling._corrector.vocabulary, Model(clear=0.0))
+    answer = (await ask(made, "vaccuum")).json()
+    assert answer["spelling"] == {"kind": "suggestion", "original": "vaccuum", "corrected": "vacuum"}
+    page = (await ask(made, "vaccuum", "/search")).text
     assert "Did you mean" in page
-    assert 'href="/search?q=government"' in page
+    assert 'href="/search?q=vacuum"' in page
 
 
 @pytest.mark.parametrize(
@@ -73,7 +82,11 @@ async def test_a_correction_without_results_is_a_question() -> None:
         ("vacuum", {}),  # known
         ("riffel", {}),  # a result has it
         ('"vaccuum"', {}),  # a phrase
+        ("governmnet", {}),  # the corrected query finds nothing more
         ("wie heisst dieser hund", {}),  # another language
+        ("cómo configurar vacuum en sistema", {}),  # Spanish, with English-looking words
+        ("sistema comando", {}),  # no page has both corrected words
+        ("vacuumm desempeñar", {}),  # a word that stays unknown: another language
         ("vaccuum", {"language": "de"}),  # a language without a vocabulary
     ],
 )

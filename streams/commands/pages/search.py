@@ -105,6 +105,8 @@ def print_answer(answer: dict[str, Any]) -> None:
                 out.print(indent(statement["text"], " " * (2 * INDENT)), soft_wrap=True)
             else:
                 out.print_indented(statement["text"], INDENT)
+        if lacks := [word for word in result.get("lacks", ()) if word not in answer.get("missing", ())]:
+            out.print_indented(styled("[dim]Missing: {}[/]", ", ".join(lacks)), INDENT)
         if similar := result.get("similar"):
             out.print_indented(styled("[dim]{}[/]", _similar(similar)), INDENT)
         out.print()
@@ -122,7 +124,7 @@ def _print_searched(answer: dict[str, Any]) -> None:
             out.print(styled("Showing results for [bold]{}[/] instead of {}.\n", corrected, typed))
         case {"kind": "suggestion", "corrected": corrected}:
             out.print(styled("Did you mean [bold]{}[/]?\n", corrected))
-    if names := answer.get("missing_identifiers"):
+    if names := answer.get("missing"):
         out.print(styled("No page has {}.", " or ".join(names)))
     if answer.get("nearest_only") and answer["results"]:
         out.print("Nothing was found. Nearest by meaning:\n")

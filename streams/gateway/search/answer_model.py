@@ -106,6 +106,9 @@ class Result(ApiModel):
     similar: Similar | None = Field(
         None, description="The duplicates of this page; absent when there are none, or they are not known."
     )
+    lacks: tuple[str, ...] = Field(
+        (), description="Rare words of the query that the page does not have, also those that no page has."
+    )
     site_pages: tuple[SitePage, ...] = Field((), description="Pages of its site, if the query is the site's name.")
     signals: tuple[Signal, ...] = Field((), description="Why it was found, the largest share of its score first.")
     kept_from_models: tuple[str, ...] = Field(
@@ -190,9 +193,7 @@ class SearchAnswer(ApiModel):
             "There are no further pages."
         ),
     )
-    missing_identifiers: tuple[str, ...] = Field(
-        (), description="Names, versions and codes of the query that no page has."
-    )
+    missing: tuple[str, ...] = Field((), description="Words, names, versions and codes of the query that no page has.")
     facets: dict[str, tuple[FacetValue, ...]] = Field(
         {},
         description=(

@@ -25,6 +25,7 @@ from streams.pages.document.consent import Consent, consent_of
 from streams.queries.quick.checks import FoundStatement
 from streams.search.core import Beside
 from streams.search.extras import MAX_SIMILAR
+from streams.search.ranking.confidence import lacked_words
 from streams.search.searcher import Found
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Hit, PageHits
@@ -52,7 +53,7 @@ def to_search_answer(found: Found) -> SearchAnswer:
         next=found.next or None,
         results=tuple(to_result(page, words, found, is_first=number == 0) for number, page in enumerate(found.pages)),
         nearest_only=found.notes.nearest_only,
-        missing_identifiers=found.notes.missing,
+        missing=found.notes.missing,
         facets=to_facets(found.notes.facets),
         partial=bool(found.failed),
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
@@ -107,6 +108,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         breadcrumbs=presentation.breadcrumbs(payload.url),
         statements=statements,
         similar=to_similar(similar) if similar else None,
+        lacks=lacked_words(notes.rare, page.page_id),
         site_pages=to_site_pages(found) if is_first else (),
         signals=describe_signals(parts, facts),
         kept_from_models=consent.kept_from_models,

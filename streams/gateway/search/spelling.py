@@ -1,4 +1,4 @@
-"""The correction of a search: it is computed beside the search, and the results decide what becomes of it.
+"""The correction of a search: it is computed beside the search, and the results decide whether it is used.
 
 The words of the index come from the last build of suggestions. A gateway looks for a newer one each minute, so these
 words are at most a minute older than the build; until they are loaded, only the dictionaries correct. So do they until
@@ -18,19 +18,18 @@ from streams.gateway.suggest.service import Looking
 from streams.queries.spelling.base import base_corrector
 from streams.queries.spelling.corrector import Correction, Corrector
 from streams.queries.spelling.decision import Spelling, is_better, is_unknown_to
-from streams.queries.spelling.words import LANGUAGE, split_query
+from streams.queries.spelling.words import LANGUAGE
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.build_notes import current_build
 from streams.queries.suggestions.page_words import weights_of
 from streams.search.core import Answering
 from streams.search.request import SearchRequest
+from streams.search.retrieval.model_fit import unknown_language
 from streams.search.searcher import Found
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import PageHits, StoredWord, Visible
 
-MAX_UNKNOWN_SHARE = 0.5
-"""Maximum share of unknown words in a query of several words. With more, it is a query in another language."""
 CORRECTING_SECONDS = 0.1
 """Maximum wait for a correction after the results (seconds). It is computed beside the search, in milliseconds."""
 AGAIN_SHARE = 0.5
@@ -103,17 +102,17 @@ class SearchSpelling:
             Thread(target=self.load, name="spelling", daemon=True).start()
 
     def start(self, request: SearchRequest) -> asyncio.Task[Correction | None] | None:
-        """Begin to correct the query in a thread, if it has unknown words. A further page is not corrected."""
+        """Begin to correct the query in a thread, if it has unknown words and is not surely in another language.
+
+        A further page is not corrected.
+        """
         corrector = self._corrector
         if corrector is None:
             return None
         self._looking.begin()
-        is_other = len(request.languages) == 1 and request.languages[0] != LANGUAGE
-        if is_other or request.page > 1 or request.cursor is not None:
+        if request.page > 1 or request.cursor is not None:
             return None
-        unknown = len(corrector.unknown_words(request.text))
-        words = len(split_query(request.text))
-        if not unknown or (words > 1 and unknown > words * MAX_UNKNOWN_SHARE):
+        if not corrector.unknown_words(request.text) or unknown_language(request.text, request.languages, (LANGUAGE,)):
             return None
         return asyncio.create_task(self._correct(request.text))
 
@@ -142,12 +141,11 @@ async def apply_correction(
         return found, None
     if correction is None or not is_unknown_to(original, correction, _texts(found)):
         return found, None
-    suggestion = Spelling(kind="suggestion", original=original, corrected=correction.text)
-    if not correction.is_clear or found.failed:
-        return found, suggestion
     again = await _search_again(search, correction.text, seconds * AGAIN_SHARE)
     if again is None or not is_better(original, correction, _texts(again)):
-        return found, suggestion
+        return found, None
+    if not correction.is_clear or found.failed:
+        return found, Spelling(kind="suggestion", original=original, corrected=correction.text)
     return again, Spelling(kind="instead", original=original, corrected=correction.text)
 
 

@@ -40,6 +40,7 @@ class Source(BaseModel):
     url: str
     title: str
     statements: list[str] = Field(description="Untrusted texts of the page, best first.")
+    lacks: list[str] = Field(default_factory=list, description="Rare words of the query that the page does not have.")
     published: str = Field("", description="The date that the page states; empty if it is not known.")
     page_id: str = ""
     kept_from_models: list[str] = Field(default_factory=list, description=_KEPT)
@@ -50,6 +51,10 @@ class SearchResult(_Result):
 
     query: str
     results: list[Source]
+    nearest_only: bool = Field(False, description="Nothing was found: the results are only the nearest by meaning.")
+    missing: list[str] = Field(
+        default_factory=list, description="Words of the query that no page has: the results are about something else."
+    )
     partial: bool = Field(False, description="A part of the search failed: ask again, and there may be more.")
     next: str = Field("", description="The `cursor` of the next results; empty at the end.")
 
@@ -134,6 +139,7 @@ def _source(page: Any, texts: list[str]) -> Source:
         url=page["url"],
         title=page["title"],
         statements=[] if kept else [text for text in texts if text],
+        lacks=list(page.get("lacks", ())),
         published=page.get("published", ""),
         page_id=str(page["page_id"]),
         kept_from_models=kept,

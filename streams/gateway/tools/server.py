@@ -73,6 +73,8 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
         return SearchResult(
             query=found["query"],
             results=[results.to_source(each) for each in found["results"]],
+            nearest_only=found.get("nearest_only", False),
+            missing=list(found.get("missing", ())),
             partial=results.is_partial(found),
             next=found.get("next", ""),
         )

@@ -127,7 +127,11 @@ class Corrector:
         return self._index is None or not self._index.trusts(word.text.removesuffix("'s"))
 
     def correct(self, query: str, is_over: Callable[[], bool] = lambda: False) -> Correction | None:
-        """Return the best correction, or None. `is_over`: the time of the search is over, so there is none."""
+        """Return the best correction, or None. `is_over`: the time of the search is over, so there is none.
+
+        A query with more unknown than known words is mistyped only if each of them can be corrected. Otherwise it is in
+        another language, of which some words are near English ones.
+        """
         words = split_query(query)
         if not 0 < sum(map(self._is_unknown, words)) <= MAX_UNKNOWN:
             return None
@@ -141,7 +145,11 @@ class Corrector:
             if found := self._offered(words, texts, place):
                 texts[place] = found[0].text.rpartition(" ")[2]
                 corrected.append(CorrectedWord(words[place].start, words[place].end, found))
-        return self._assemble(joined, corrected) if corrected or joined != query else None
+        if not corrected and joined == query:
+            return None
+        correction = self._assemble(joined, corrected)
+        is_strange = 2 * len(unknown) > len(words)
+        return None if is_strange and any(map(self._is_unknown, split_query(correction.text))) else correction
 
     def _join(self, query: str, words: Sequence[QueryWord]) -> str:
         """Return the query without the spaces inside known words: an unknown word and its neighbour are a known one."""

@@ -1,8 +1,8 @@
 """The use of a correction: none, a question, or a search for it in place of the query. Pure.
 
-The results decide. A word that a result has is known to the index, whatever the dictionaries say. A corrected query is
-searched for in place of the query only if the correction is clear, no result has the typed words, and a result of the
-corrected query has the corrected ones.
+The results decide. A word that a result has is known to the index, whatever the dictionaries say. A correction is used
+only if no result has the typed words, and a result of the corrected query has the corrected ones. The corrected query
+is searched for in place of the query if the correction is clear; otherwise it is a question.
 """
 
 from collections.abc import Iterable

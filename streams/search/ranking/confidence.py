@@ -10,18 +10,24 @@ results are about it:
 Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound. The bound of an
 embedding model is measured by `python -m benchmarks eval confidence` (docs/decisions/0045); without one nothing is
 judged. Over an index in which made nonsense scores high, it is raised (`measuring.py`).
+
+A word that the index hardly has, or does not have at all, is probably the subject of the query. People are told which
+word no page has, and which rare words a result lacks: only so they see that results are about something else. The list
+by words shows which words may be rare, and the index is asked for these alone (`streams.search.retrieval.lists`).
 """
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from uuid import UUID
 
 from streams.models.protocols import ModelInfo
 from streams.search.query_language.operators import OPERATORS, Conditions
-from streams.search.ranking.context import RankingContext
+from streams.search.ranking.context import RankingContext, RareWord
 from streams.search.ranking.fusion import best_of_pages
 from streams.search.ranking.word_coverage import Words, cut, shares_of, words_in
 from streams.stores.protocols import Candidates, Hit, PageHits
@@ -34,6 +40,15 @@ READ_STATEMENTS = 20
 """Maximum statements of the sparse list whose words are read. The best ones have the most of the query's words."""
 MAX_CHARS = 2_000
 """Maximum length of a statement with its title and context whose words are read (characters)."""
+MAX_NAMED_WORDS = 8
+"""Maximum words of a query whose rare words are looked for. A longer query tells a story: no single word is its
+subject."""
+FREQUENT = 10
+"""Minimum statements among those read that show that a word is not rare."""
+MAX_SUSPECTS = 4
+"""Maximum words for which the index is asked."""
+NamedWord = tuple[str, tuple[int, ...]]
+"""A word of a query as it was typed, and its terms."""
 _WORD_OPERATORS = frozenset(operator.name for operator in OPERATORS if operator.has_words)
 MAX_CONFIDENT = 0.025
 """Maximum share of made nonsense with confident results over an index: half of the aim, since other queries differ."""
@@ -142,6 +157,22 @@ def bound_of_index(of_model: float, nonsense: Sequence[float]) -> float:
     place = math.floor((1 - MAX_CONFIDENT) * len(ranked))
     highest = ranked[place] if ranked else of_model
     return max(of_model, min(highest, of_model + MAX_RAISE))
+
+
+def find_suspects(words: Sequence[NamedWord], by_words: Sequence[Hit]) -> list[NamedWord]:
+    """Return the words that may be rare, by the best statements of the list by words: the rarest words first."""
+    if len(words) > MAX_NAMED_WORDS:
+        return []
+    counts = Counter[int]()
+    for hit in by_words[:READ_STATEMENTS]:
+        counts.update(words_in(_terms_of(hit), [forms for _, forms in words]))
+    places = sorted((place for place in range(len(words)) if counts[place] < FREQUENT), key=lambda place: counts[place])
+    return [words[place] for place in places[:MAX_SUSPECTS]]
+
+
+def lacked_words(rare: Iterable[RareWord], page: UUID) -> tuple[str, ...]:
+    """Return the rare words that a page does not have."""
+    return tuple(word.text for word in rare if page not in word.pages)
 
 
 def _terms_of(hit: Hit) -> frozenset[int]:

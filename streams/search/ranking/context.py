@@ -12,6 +12,16 @@ from streams.search.ranking.rules import BlockList, PersonalRules
 from streams.stores.protocols import Candidates, PageHits, Visible
 
 
+@dataclass(frozen=True, slots=True)
+class RareWord:
+    """A word of the query that few statements of the index have, or none."""
+
+    text: str
+    """The word as it was typed."""
+    pages: frozenset[UUID] = frozenset()
+    """All pages that have it, among those that the search may find."""
+
+
 @dataclass(slots=True)
 class Notes:
     """Notes of the passes beside the order. `explain` shows the first two generically."""
@@ -34,8 +44,17 @@ class Notes:
     """The query is the address of a page that was found."""
     nearest_only: bool = False
     """Nothing was found: the results are only the nearest pages by meaning."""
-    missing: tuple[str, ...] = ()
+    missing_names: tuple[str, ...] = ()
     """The identifiers of the query that no candidate has."""
+    rare: tuple[RareWord, ...] = ()
+    """The words of the query that few pages have, or none."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The words and identifiers of the query that no page has, each once."""
+        absent = (word.text for word in self.rare if not word.pages)
+        named = " ".join(self.missing_names).casefold()
+        return (*self.missing_names, *(text for text in absent if text.casefold() not in named))
 
     def note_part(self, page: UUID, signal: str, value: float) -> None:
         self.parts.setdefault(page, {})[signal] = value

@@ -113,5 +113,5 @@ def put_identifiers_first(context: RankingContext, pages: list[PageHits]) -> lis
         found.update(*of_texts)
     context.notes.passes["identifiers"] = {"pages": sum(exact)}
     if not any(exact):
-        context.notes.missing = tuple(name for name in names if name not in found)
+        context.notes.missing_names = tuple(name for name in names if name not in found)
     return [page for wanted in (True, False) for page, has in zip(pages, exact, strict=True) if has is wanted]

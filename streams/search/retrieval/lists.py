@@ -4,6 +4,7 @@ The length of a list counts statements, not pages. A manual, or a page that was 
 on a subject than a list has places, and would hide all other pages.
 """
 
+from asyncio import gather, to_thread
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,10 +16,13 @@ from schemas.ids import page_id
 from streams.errors import DeadlineExceeded, PoisonError, SearchUnavailable, StoreUnavailable
 from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure
+from streams.search.ranking.confidence import NamedWord, find_suspects
+from streams.search.ranking.context import RareWord
 from streams.search.retrieval.query import IndexQuery
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import Candidates, Filters, Hit, SparseVector, Visible
+from streams.vectors.bm25 import vector_of_words
 
 MIN_PAGES_SHARE = 0.05
 """Minimum pages of both lists together, as a share of the statements of a full list: enough for a page of results. With
@@ -29,6 +33,8 @@ MAX_READS = 3
 """Maximum reads of one search."""
 ADDRESSED_STATEMENTS = 8
 """Maximum statements that are read of a page whose address is the query."""
+RARE_STATEMENTS = 20
+"""Number of statements with a word from which on the word is not rare."""
 
 log = structlog.get_logger(__name__)
 
@@ -84,6 +90,19 @@ class Retrieval:
         return Candidates(
             tuple(hit for each in found for hit in each.dense), tuple(hit for each in found for hit in each.sparse)
         )
+
+    async def pages_with(self, word: NamedWord) -> RareWord | None:
+        """Return the pages that have a word, under the same conditions. None: more statements have it than are read."""
+        text, forms = word
+        found = await self._stores.candidates(
+            dense=None,
+            sparse=vector_of_words([forms]),
+            visible=self._visible,
+            filters=self._filters,
+            limit=self._limit,
+        )
+        pages = frozenset(hit.payload.page_id for hit in found.sparse)
+        return RareWord(text, pages) if len(found.sparse) < self._limit else None
 
     def _find_filling_pages(self, counts: Counter[UUID]) -> set[UUID]:
         """Return the pages that fill a list, by the number of statements of each page; none if the list isn't full."""
@@ -142,3 +161,17 @@ async def _add_addressed_pages(retrieval: Retrieval, query: IndexQuery, found: C
         return found
     of_page = await retrieval.of_pages(list(map(page_id, query.addresses)), dense=query.dense, sparse=query.sparse)
     return _append(found, of_page)
+
+
+async def find_rare_words(
+    retrieval: Retrieval, words: Sequence[NamedWord], found: Candidates, deadline: Deadline
+) -> tuple[RareWord, ...]:
+    """Return the rare words of a query; none if the index does not answer: then nothing is said about them."""
+    suspects = await to_thread(find_suspects, words, found.sparse)
+    try:
+        async with deadline.for_rare_words():
+            rare = await gather(*map(retrieval.pages_with, suspects))
+    except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
+        log.warning("rare words of a query were not looked for", error=str(error))
+        return ()
+    return tuple(word for word in rare if word is not None)

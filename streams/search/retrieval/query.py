@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from streams.errors import SearchUnavailable
+from streams.pages.text.tokens import index_words, is_spaceless, word_spans
 from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure
 from streams.search.query_language.operators import SITE, Conditions, narrow
 from streams.search.query_language.query import find_addresses, parse_query
+from streams.search.ranking.confidence import NamedWord
 from streams.search.request import SearchRequest
 from streams.search.retrieval.model_fit import MODEL_LANGUAGES, ActiveModel, unknown_language
 from streams.search.retrieval.query_embedder import QueryEmbedder
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import Filters, SparseVector, Visible
-from streams.vectors.bm25 import MAX_QUERY_TERMS, query_words, vector_of_words
+from streams.vectors.bm25 import MAX_QUERY_TERMS, named_query_words, vector_of_words
 
 UNKNOWN_LANGUAGE = "und"
 
@@ -33,6 +35,8 @@ class IndexQuery:
     sparse: SparseVector | None = None
     words: tuple[tuple[int, ...], ...] = ()
     """The terms of each word of the query, each word once."""
+    named: tuple[NamedWord, ...] = ()
+    """These words as they were typed, without numbers and without scripts that have no spaces between words."""
     has_text: bool = True
     """False if the query has only operators, so that `text` is their values."""
     addresses: tuple[str, ...] = ()
@@ -56,7 +60,8 @@ class QueryReader:
         """Return the query with its vectors. Raises SearchUnavailable if the query has no vector."""
         parsed = parse_query(request.text)
         with trace.timed("terms_ms"):
-            words = query_words(parsed.text, request.languages[0] if len(request.languages) == 1 else "")
+            named = named_query_words(parsed.text, request.languages[0] if len(request.languages) == 1 else "")
+        words = [forms for _, forms in named]
         sparse = _make_sparse(words, trace)
         dense = await self._make_dense(parsed.text, request.visible, deadline, trace)
         if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
@@ -73,6 +78,7 @@ class QueryReader:
             dense,
             sparse,
             asked,
+            _as_typed(parsed.text, named),
             parsed.has_text,
             find_addresses(parsed.text),
         )
@@ -100,6 +106,14 @@ class QueryReader:
             f"The embedding model doesn't know this language ({language}); only words were searched."
         )
         return True
+
+
+def _as_typed(text: str, named: Sequence[NamedWord]) -> tuple[NamedWord, ...]:
+    """Return the words with letters as they were typed, each once."""
+    spans = [text[start:end] for start, end in word_spans(text)]
+    typed = {word: span for span in reversed(spans) for word in index_words(span)}
+    of_words = {word: (typed.get(word, word), forms) for word, forms in named if not is_spaceless(word[0])}
+    return tuple(word for folded, word in of_words.items() if any(map(str.isalpha, folded)))
 
 
 def _make_sparse(words: Sequence[tuple[int, ...]], trace: Trace) -> SparseVector | None:

@@ -139,7 +139,7 @@ def test_pages_with_all_identifiers_come_first(query: str, first: list[str], mis
     found = context(query)
     order = names(put_identifiers_first(found, pages))
     assert order == [*first, *(name for name in names(pages) if name not in first)]
-    assert found.notes.missing == missing
+    assert found.notes.missing_names == missing
 
 
 FORMS_OF_NAMES = [
