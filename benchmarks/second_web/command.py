@@ -145,7 +145,7 @@ async def _ask(searcher: Searcher, query: Query) -> Asked:
         )
         for each in answer.results[:RESULTS]
     )
-    says_so = not results or answer.nearest_only or bool(answer.missing_identifiers)
+    says_so = not results or answer.nearest_only or bool(answer.missing)
     return Asked(query, results, says_so)
 
 
