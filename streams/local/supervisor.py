@@ -198,9 +198,9 @@ class Supervisor:
             return []
         return [
             ScheduledCommand(
-                title, home / mark, partial(riffle_processes.start_command, home, name, *arguments), seconds
+                title, home / mark, partial(riffle_processes.start_command, home, name, *arguments), *seconds
             )
-            for title, mark, name, arguments, seconds in SCHEDULED
+            for title, mark, name, arguments, *seconds in SCHEDULED
         ]
 
     def _run_scheduled(self, now: float) -> None:

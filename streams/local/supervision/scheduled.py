@@ -14,22 +14,39 @@ WEEK_SECONDS = 7 * 86_400.0
 """Time between two sweeps of blobs that nothing refers to (seconds)."""
 QUARTER_SECONDS = 900.0
 """Time between two looks at whether the suggestions are to be built anew (seconds)."""
+MINUTE_SECONDS = 60.0
+"""The same time in a new stack, whose index grows fast. It doubles with each look, up to a quarter of an hour."""
 RETRY_SECONDS = 3_600.0
 """Time after which a command that failed is run again (seconds)."""
 GRACE_SECONDS = 5.0
-SCHEDULED: tuple[tuple[str, str, str, tuple[str, ...], float], ...] = (
-    ("The weekly sweep of stored blobs", "swept", "sweep", ("blobs", "sweep", "--delete"), WEEK_SECONDS),
-    ("The build of suggestions", "suggested", "suggest-build", ("suggest", "build", "--if-grown"), QUARTER_SECONDS),
-)
-"""Title, file with the time of the last run, name of the log, arguments and interval of each command (seconds)."""
+SCHEDULED: tuple[tuple[str, str, str, tuple[str, ...], float, float], ...] = (
+    ("The weekly sweep of stored blobs", "swept", "sweep", ("blobs", "sweep", "--delete"), WEEK_SECONDS, WEEK_SECONDS),
+    (
+        "The build of suggestions", "suggested", "suggest-build", ("suggest", "build", "--if-grown"),
+        QUARTER_SECONDS, MINUTE_SECONDS,
+    ),
+)  # fmt: skip
+"""Title, file with the time of the last run, name of the log, arguments, interval, and interval in a new stack
+(seconds) of each command."""
 
 
 class ScheduledCommand:
     """A command with its interval. A new stack runs it first when the interval has passed once."""
 
-    def __init__(self, title: str, mark: Path, start: Callable[[], Child], interval_seconds: float) -> None:
-        """`start` starts the command's process. `mark`: a file whose time is the time of the last run."""
-        self._title, self._mark, self._start, self._interval = title, mark, start, interval_seconds
+    def __init__(
+        self,
+        title: str,
+        mark: Path,
+        start: Callable[[], Child],
+        interval_seconds: float,
+        new_seconds: float | None = None,
+    ) -> None:
+        """`start` starts the command's process. `mark`: a file whose time is the time of the last run.
+
+        `new_seconds`: the interval until the first run of a new stack. It doubles with each run, up to the other one.
+        """
+        self._title, self._mark, self._start, self._longest = title, mark, start, interval_seconds
+        self._interval = interval_seconds if new_seconds is None or mark.exists() else new_seconds
         self._child: Child | None = None
         self._not_before = 0.0
 
@@ -61,6 +78,7 @@ class ScheduledCommand:
         if code:
             return self._fail(f"failed ({exit_words(code)}). Its log is {child.log}", now)
         self._note_run(now)
+        self._interval = min(2 * self._interval, self._longest)
         return ""
 
     def _fail(self, how: str, now: float) -> str:

@@ -2,7 +2,7 @@
 
 It emits nothing. The same event twice changes nothing, and after a crash the event comes again: it is acknowledged when
 its title is stored. The titles that come within some seconds are stored together, and no list is read. So people are
-suggested a page a moment after it is found; headings, phrases and the numbers of pages come with the next `riffle
+suggested a page a moment after it is found; headings, names and the numbers of pages come with the next `riffle
 suggest build`. Titles that the block list of the worker's settings has are left out. So are titles of private sites,
 since anybody reads suggestions, and titles of pages that the operator did not choose: the next build counts them.
 """

@@ -30,7 +30,7 @@ from streams.queries.spelling.words import LANGUAGE
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build_notes import current_build, hand_on, hidden_texts, hide_again, note_build
 from streams.queries.suggestions.normal_form import normalize_query
-from streams.queries.suggestions.page_texts import heading_texts, is_chosen, phrase_texts, title_text
+from streams.queries.suggestions.page_texts import heading_texts, is_chosen, name_texts, title_text
 from streams.queries.suggestions.page_words import (
     MAX_CHOSEN_WORDS,
     WordSums,
@@ -183,7 +183,7 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
             if page is not None:
                 pages += 1
                 statements, host = page[:2]
-                _add_page(sums, *page)
+                add_page(sums, *page[:3], is_chosen=page[3])
                 if statements.language == LANGUAGE:
                     add_words(words, page_words(statements), site_of(host, job.name))
         if max(len(sums), len(words)) > MAX_SUMS:
@@ -212,8 +212,8 @@ async def _read_page(
     return statements, host, Consent.of_directives(record.normalized.directives), is_chosen(record)
 
 
-def _add_page(sums: Sums, page: PageStatements, host: str, consent: Consent, is_chosen: bool) -> None:
-    """Add the texts of a page. Its title is shown with each result; headings and phrases are quotations."""
+def add_page(sums: Sums, page: PageStatements, host: str, consent: Consent, *, is_chosen: bool) -> None:
+    """Add the texts of a page. Its title is shown with each result; headings are quotations."""
     hosts = of_host(host)
     chosen = own_host(host) if is_chosen else ()
     title = title_text(page.title)
@@ -222,9 +222,8 @@ def _add_page(sums: Sums, page: PageStatements, host: str, consent: Consent, is_
     headings = {text for text in heading_texts(page) if consent.allows_quoting(len(text))} - {title}
     for text in headings:
         add_to(sums, (page.language, text), Sum(headings=1, hosts=hosts, chosen=chosen))
-    for text in phrase_texts(page) - headings - {title}:
-        if consent.allows_quoting(len(text)):
-            add_to(sums, (page.language, text), Sum(phrases=1, hosts=hosts, chosen=chosen))
+    for text in name_texts({title, *headings}, page.language) - headings - {title}:
+        add_to(sums, (page.language, text), Sum(names=1, hosts=hosts, chosen=chosen))
 
 
 async def _map_queries(stores: Stores, job: Job, number: int) -> int:

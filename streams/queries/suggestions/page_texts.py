@@ -1,11 +1,15 @@
-"""The texts of pages that are suggested: titles, headings, and phrases of sentences; and who chose a page. Pure.
+"""The texts of pages that are suggested: titles, headings, and the names in both; and who chose a page. Pure.
 
-Everything is bounded, since a page may be hostile: texts, phrases of a page, and the length of each.
+A name is a word or a few words in a row: `vacuum`, `foreign keys`. Sentences give none, since a few words of a sentence
+are mostly no subject: `rust will`, `write this`.
+
+Everything is bounded, since a page may be hostile: texts, names of a page, and the length of each.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 
+from streams.language.function_words import is_function_word
 from streams.plain_text import clean_line
 from streams.queries.suggestions.normal_form import normalize_query
 from streams.statements.statement import PageStatements
@@ -16,16 +20,18 @@ MIN_CHARS, MAX_CHARS = 3, 60
 MAX_WORDS = 8
 MAX_STATEMENTS = 200
 """Maximum statements of a page that are read."""
-MAX_PHRASES = 400
-"""Maximum phrases of a page."""
-PHRASE_WORDS = (2, 3, 4)
+MAX_NAMES = 400
+"""Maximum names of a page."""
+NAME_WORDS = (1, 2, 3)
 _SEPARATOR = re.compile(r" [|·»–—:-]{1,2} | \| ?|: ")
 """Characters between the title of a page and the name of its site."""
 _WORD = re.compile(r"[^\W\d_][\w'’+#.-]{0,30}")
 _PART = re.compile(r"[.,;:!?()\[\]{}\"“”«»/|<>=\n\t]+")
+_NUMBER = re.compile(r"(?:\d{1,3}\.|[A-Z]\.(?=\d))[\d.]{0,20} ")
+"""The number of a heading: `8.2.14. `, `A.1 `."""
+_SIGNATURE = re.compile(r"[^\s(<\[={]+(?=[(<\[={]| [(<\[={])")
+"""The name in a signature: `decode(object)`, `branch <name>`, `work_mem (integer)`."""
 _READ_CHARS = 400
-_MIN_END = 4
-"""Minimum length of the first and last word of a phrase (letters): shorter ones are mostly articles or prepositions."""
 
 
 def is_chosen(record: PageRecord) -> bool:
@@ -58,46 +64,41 @@ def title_text(title: str) -> str:
 def heading_texts(page: PageStatements) -> set[str]:
     """Return the headings of a page, in their normal form. A lead-in, which ends with a colon or a dot, is none."""
     parts = {part for each in page.statements[:MAX_STATEMENTS] for part in each.context}
-    return {text for part in parts if part[-1:] not in ".:;?!," and (text := _fitting(part))}
+    texts = {text for part in parts if part[-1:] not in ".:;!," and (text := _fitting(part))}
+    return {text for text in texts if _ends_well(text.split(), page.language)}
 
 
-def phrase_texts(page: PageStatements) -> set[str]:
-    """Return the phrases of the sentences of a page: two to four words in a row, in their normal form."""
+def name_texts(texts: Iterable[str], language: str) -> set[str]:
+    """Return the names in the titles and headings of a page: one to three words in a row, none at their ends a function
+    word of the language."""
     found: set[str] = set()
-    for statement in page.statements[:MAX_STATEMENTS]:
-        if statement.kind == "code" or statement.doubtful:
-            continue
-        for part in _PART.split(statement.text[:2_000]):
-            for phrase in _phrases(_words(part)):
-                if len(found) >= MAX_PHRASES:
-                    return found
-                found.add(phrase)
-    return found
+    for text in texts:
+        for part in _PART.split(text):
+            words = [word.strip(".-'’") for word in part.split()]
+            for length in NAME_WORDS:
+                for first in range(len(words) - length + 1):
+                    if len(found) >= MAX_NAMES:
+                        return found
+                    name = words[first : first + length]
+                    if all(map(_WORD.fullmatch, name)) and _begins_well(name, language) and _ends_well(name, language):
+                        found.add(" ".join(name))
+    return {name for name in found if MIN_CHARS <= len(name) <= MAX_CHARS}
 
 
-def _words(part: str) -> list[str]:
-    return [normalize_query(word.strip(".-'’")) for word in part.split()]
+def _begins_well(words: Sequence[str], language: str) -> bool:
+    return not is_function_word(words[0], language.partition("-")[0])
 
 
-def _phrases(words: list[str]) -> Iterator[str]:
-    for first, word in enumerate(words):
-        if not _is_end(word):
-            continue
-        for length in PHRASE_WORDS:
-            phrase = words[first : first + length]
-            if len(phrase) == length and _is_end(phrase[-1]) and all(_WORD.fullmatch(each) for each in phrase):
-                text = " ".join(phrase)
-                if len(text) <= MAX_CHARS:
-                    yield text
-
-
-def _is_end(word: str) -> bool:
-    """Return True if a phrase may begin or end with the word. In scripts with few letters a word, any may."""
-    return len(word) >= _MIN_END or not word.isascii()
+def _ends_well(words: Sequence[str], language: str) -> bool:
+    """Return False for a text that ends with a function word: something is missing."""
+    return not is_function_word(words[-1], language.partition("-")[0])
 
 
 def _fitting(text: str) -> str:
-    line = clean_line(text[:_READ_CHARS]).strip(" .:;,–—-|")
-    normal = normalize_query(line)
+    line = clean_line(text[:_READ_CHARS])
+    number = _NUMBER.match(line)
+    text = line[number.end() :] if number else line
+    name = _SIGNATURE.match(text)
+    normal = normalize_query(name[0] if name else text).strip(" .:;,–—-|?")
     is_fitting = MIN_CHARS <= len(normal) <= MAX_CHARS and len(normal.split()) <= MAX_WORDS
     return normal if is_fitting and any(char.isalpha() for char in normal) else ""

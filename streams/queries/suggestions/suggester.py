@@ -2,9 +2,9 @@
 
 Pure. A script needs no choice of its own: the letters of the prefix decide it.
 
-A mistake is a letter too many, too few, another one, or two exchanged. The first letter is taken to be right. A mistake
-stands at or before the first letter with which nothing begins, so only those places are tried, the last first; at each,
-only letters that really follow. The number of tries is bounded.
+A mistake is a letter too many, too few, another one, or two exchanged. The first letter of each word is taken to be
+right. A mistake stands at or before the first letter with which nothing begins, so only those places are tried, the
+last first; at each, only letters that really follow. The number of tries is bounded.
 """
 
 from collections import defaultdict
@@ -14,8 +14,8 @@ from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.index import MAX_SHOWN, LanguageIndex, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix, normalize_query
 
-MIN_CHARS = 3
-"""Minimum length of a prefix in which a mistake is looked for (characters)."""
+MIN_CHARS, MIN_BYTES = 3, 4
+"""Minimum length of a prefix in which a mistake is looked for, also in UTF-8: `ssh` is one letter from much."""
 MAX_TRIES = 160
 """Maximum prefixes that are looked up for one prefix."""
 MAX_LANGUAGES = 16
@@ -30,11 +30,13 @@ MAX_CORRECTING = 3
 
 def corrected_prefixes(index: LanguageIndex, prefix: str) -> list[str]:
     """Return prefixes of suggestions at one edit from this prefix, those with an edit near its end first."""
-    if len(prefix) < MIN_CHARS:
+    if len(prefix) < MIN_CHARS or len(prefix.encode()) < MIN_BYTES:
         return []
     found: dict[str, None] = {}
     tries = 0
     for place in range(_matched(index, prefix), 0, -1):
+        if prefix[place - 1] == " ":
+            continue
         for candidate, first, end in _candidates(index, prefix, place):
             if tries >= MAX_TRIES:
                 return list(found)

@@ -1,6 +1,6 @@
 """The sums of a build: what the tasks found of each text, added up, and the weight that follows. Pure.
 
-A text is known from pages (title, heading, phrase) or from queries that enough people asked. The map tasks of a build
+A text is known from pages (title, heading, name) or from queries that enough people asked. The map tasks of a build
 make sums of their part, by shard; the reduce task of a shard adds them up.
 
 Anybody may have a page that links lead to, and what is suggested reads like a statement of the search engine. So a text
@@ -25,9 +25,11 @@ from streams.stores.protocols import StoredSuggestion
 SHARDS = 64
 """Number of shards of a build. All texts that begin with the same three characters are in one shard."""
 SHARD_CHARS = 3
-MIN_PHRASE_PAGES = 3
-"""Minimum number of pages that have a phrase in a sentence."""
-MIN_HEADING_PAGES = 2
+MIN_NAME_PAGES = 3
+"""Minimum number of pages that have a name in their titles or headings."""
+MAX_HEADING_PAGES = 8
+"""Maximum number of pages of each host that have a heading, unless one has it as its title. What more pages have is a
+part of the site's form: `see also`, `parameters`."""
 MIN_SITES = 3
 """Minimum number of independent sites of a text that no chosen site has."""
 KEPT_HOSTS = MIN_SITES + 1
@@ -36,10 +38,10 @@ PAGES_OF_A_SITE = 10
 """Maximum pages of such a text that count for each site."""
 ONE_HOST = 0.5
 """Factor of the weight of a text that only one host has: no single host decides what people are shown."""
-TITLE, HEADING, PHRASE, ENTITY = 8.0, 2.0, 1.0, 16.0
-"""Weight of a page that has the text as its title, as a heading, or in a sentence; and weight of an entity."""
+TITLE, HEADING, NAME, ENTITY = 8.0, 2.0, 1.0, 16.0
+"""Weight of a page that has the text as its title, as a heading, or in one of them; and weight of an entity."""
 COVERED = 0.8
-"""Share of the pages of a phrase that have one and the same longer phrase: above it, the shorter one is left out."""
+"""Share of the pages of a name that have one and the same longer name: above it, the shorter one is left out."""
 
 Text = tuple[str, str]
 """Language and normal form."""
@@ -53,7 +55,7 @@ class Sum:
 
     titles: int = 0
     headings: int = 0
-    phrases: int = 0
+    names: int = 0
     """Number of pages with the text in each place."""
     entities: int = 0
     hosts: Hosts = ()
@@ -68,7 +70,7 @@ class Sum:
     def add(self, other: "Sum") -> None:
         self.titles += other.titles
         self.headings += other.headings
-        self.phrases += other.phrases
+        self.names += other.names
         self.entities += other.entities
         self.hosts = least_hosts(self.hosts, other.hosts, KEPT_HOSTS)
         self.chosen = least_hosts(self.chosen, other.chosen, KEPT_HOSTS)
@@ -96,10 +98,11 @@ class Sum:
 
     @property
     def _pages_weight(self) -> float:
-        headings = self.headings if self.headings >= MIN_HEADING_PAGES or self.titles else 0
-        phrases = self.phrases if self.phrases >= MIN_PHRASE_PAGES or self.titles or headings else 0
+        if self.headings > MAX_HEADING_PAGES * len(self.hosts) and not self.titles:
+            return 0.0
+        names = self.names if self.names >= MIN_NAME_PAGES or self.titles or self.headings else 0
         most = math.inf if self.chosen else PAGES_OF_A_SITE * min(len(self.hosts), MIN_SITES)
-        return TITLE * min(self.titles, most) + HEADING * min(headings, most) + PHRASE * min(phrases, most)
+        return TITLE * min(self.titles, most) + HEADING * min(self.headings, most) + NAME * min(names, most)
 
 
 Sums = dict[Text, Sum]
@@ -147,7 +150,7 @@ def pack_sums(sums: Mapping[Text, Sum]) -> dict[int, bytes]:
     """Return the sums of each shard as MessagePack."""
     rows: dict[int, list[Any]] = {}
     for (language, text), own in sums.items():
-        places = (own.titles, own.headings, own.phrases, own.entities)
+        places = (own.titles, own.headings, own.names, own.entities)
         row = (language, text, *places, own.hosts, own.chosen, own.count, own.recent)
         rows.setdefault(shard_of(text), []).append(row)
     return {shard: pack(found) for shard, found in rows.items()}
@@ -157,8 +160,8 @@ def unpack_sums(values: Iterable[bytes]) -> Sums:
     """Return the sums of a shard, added up."""
     sums: Sums = {}
     for value in values:
-        for language, text, titles, headings, phrases, entities, hosts, chosen, *counts in unpack_values(value):
-            add_to(sums, (language, text), Sum(titles, headings, phrases, entities, hosts, chosen, *counts))
+        for language, text, titles, headings, names, entities, hosts, chosen, *counts in unpack_values(value):
+            add_to(sums, (language, text), Sum(titles, headings, names, entities, hosts, chosen, *counts))
     return sums
 
 
@@ -176,17 +179,17 @@ def suggestions_of(sums: Sums, quarter: int, blocked: BlockedWords) -> list[Stor
 
 
 def _forget_covered(sums: Sums) -> None:
-    """Forget the phrases of which nearly all pages have one longer phrase: `file` in `file system`."""
+    """Forget the names of which nearly all pages have one longer name: `file` in `file system`."""
     for (language, text), own in list(sums.items()):
         shorter = text.rpartition(" ")[0]
         known = sums.get((language, shorter))
-        if known and own.phrases >= COVERED * known.phrases and not _is_named(known):
-            known.phrases = 0
+        if known and own.names >= COVERED * known.names and not _is_whole(known):
+            known.names = 0
 
 
-def _is_named(own: Sum) -> bool:
-    """Return True if the text is more than a phrase in sentences."""
-    return bool(own.titles or own.entities or own.count or own.headings >= MIN_HEADING_PAGES)
+def _is_whole(own: Sum) -> bool:
+    """Return True if the text is more than a part of titles and headings."""
+    return bool(own.titles or own.entities or own.count or own.headings)
 
 
 def unpack_values(value: bytes) -> Any:

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -98,6 +99,28 @@ def test_a_running_sweep_is_alone_and_ends_with_the_stack(sweeps: Callable[[str]
     found.weekly.stop()
     assert [child.exit_code is None for child in found.children] == [False]
     assert time.monotonic() - begun < 30
+
+
+def test_the_suggestions_of_a_new_stack_are_built_after_a_minute_and_then_less_and_less_often(tmp_path: Path) -> None:
+    runs: list[float] = []
+
+    def start() -> Any:
+        runs.append(now)
+        return SimpleNamespace(exit_code=0)
+
+    mark = tmp_path / "suggested"
+    command = ScheduledCommand("The build", mark, start, 900.0, 60.0)
+    for second in range(4_000):
+        now = NOW + second
+        command.look(now)
+    gaps = [round((after - before) / 10) for before, after in pairwise([NOW, *runs])]
+    assert gaps[:6] == [6, 12, 24, 48, 90, 90]
+    again = ScheduledCommand("The build", mark, start, 900.0, 60.0)
+    runs.clear()
+    for second in range(4_000, 4_700):
+        now = NOW + second
+        again.look(now)
+    assert len(runs) <= 1, "a stack that was stopped is not new"
 
 
 def test_the_local_stack_sweeps_its_own_blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
