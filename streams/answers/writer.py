@@ -1,12 +1,12 @@
-"""Answers by a language model: each page of the results is asked by itself, and each sentence is checked.
+"""Answers by a language model: each page of the results is asked by itself, and the model chooses its statements.
 
 A page that gives the model instructions has only its own statements in its request, so it changes nothing that is said
-with other pages. What the model writes is shown only as far as a statement of that page says it.
+with other pages. What is shown is cut from the statements (`choices`), unless the operator allows prose.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -16,12 +16,13 @@ import structlog
 
 from streams.answers import prompts
 from streams.answers.budgets import Refusal, TakesBudget
-from streams.answers.criteria import JudgedPage, met_statements
+from streams.answers.choices import ChoiceReader, Chosen, is_about
+from streams.answers.criteria import JudgedPage, judgement_of
 from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence, SentenceReader
-from streams.answers.prompts import key_of, text_cache
-from streams.answers.related import related_questions
-from streams.answers.support.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
+from streams.answers.prompts import Task, key_of, text_cache
+from streams.answers.prose import compare_prose
+from streams.answers.related import candidates_of, chosen_questions
 from streams.errors import DeadlineExceeded, TransientError
 from streams.models.chat import ChatModel, ChatOptions, Ending, Message
 
@@ -29,13 +30,14 @@ MAX_PAGES = 3
 """Maximum results that are asked for an answer."""
 MAX_JUDGED_PAGES = 10
 """Maximum results that are judged by a criterion."""
-MAX_SENTENCES = 6
-MAX_SENTENCES_OF_PAGE = 3
-MAX_CHECKED_OF_PAGE = 24
-"""Maximum sentences about one page that are checked: a model that does not stop would take a second for each page."""
+MAX_SHOWN = 6
+"""Maximum statements of an answer."""
+MAX_SHOWN_OF_PAGE = 3
+MAX_READ_CHARS = 200
+"""Maximum characters of a model's judgement that are read: it begins with its number."""
 
 Status = Literal["answered", "unknown", "unavailable", "late", "limited", "nothing"]
-"""The status of an answer: `unknown` if nothing is supported, `nothing` if no statement may be given to a model."""
+"""The status of an answer: `unknown` if nothing was chosen, `nothing` if no statement may be given to a model."""
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +47,8 @@ class WriterOptions:
     """The options of the answers by a model."""
 
     model: str
-    max_tokens: int = 300
+    prose_tokens: int = 0
+    """Maximum tokens of an answer in the model's own words about one page; 0: it chooses statements."""
     deadline_seconds: float = 15.0
     max_at_once: int = 4
     """Maximum number of pages that the model is asked about at the same time: an answer asks about three."""
@@ -53,7 +56,7 @@ class WriterOptions:
 
 @dataclass(slots=True)
 class Outcome:
-    """The outcome of an answer, once all of its sentences are there."""
+    """The outcome of an answer, once all of its statements are there."""
 
     audiences: tuple[str, ...]
     """The private audiences of the reader: only they get cached texts of theirs, and learn that one is cached."""
@@ -62,12 +65,12 @@ class Outcome:
     asked: int = 0
     """Pages that were asked."""
     dropped: int = 0
-    """Sentences of the model that no statement supports, or that are beside the question."""
+    """Statements that the model chose beside the question, and sentences of prose that their statements don't fit."""
     withheld: int = 0
     """Pages whose publishers allow no input of models."""
     cached: int = 0
     lacks: Literal["", "late", "unavailable", "cut"] = ""
-    """Why sentences may be missing: the model failed for a page, or its text about one has no end."""
+    """Why statements may be missing: the model failed for a page, or its text about one has no end."""
     ends_at: float = 0.0
     """The end time of the answer, by the clock of the event loop. It bounds the waits for slots and all requests."""
 
@@ -84,19 +87,19 @@ class Writer:
 
     async def answer(
         self, question: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
-    ) -> AsyncIterator[CheckedSentence]:
-        """Yield the sentences that answer a question, page by page, and fill the outcome. Raises nothing."""
+    ) -> AsyncIterator[Chosen]:
+        """Yield the statements that answer a question, page by page, and fill the outcome. Raises nothing."""
         pages = pages_for_model(evidence, outcome)[:MAX_PAGES]
-        async for sentence in self._write(prompts.ANSWER, question, pages, person, outcome, is_about):
-            yield sentence
+        async for chosen in self._choose(self._task(prompts.ANSWER), question, pages, person, outcome, is_about):
+            yield chosen
 
     async def summarize(
         self, question: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
-    ) -> AsyncIterator[CheckedSentence]:
-        """Yield the sentences that say what one page is about. See `answer`."""
+    ) -> AsyncIterator[Chosen]:
+        """Yield the statements that say what one page is about. See `answer`."""
         pages = pages_for_model(evidence, outcome)[:1]
-        async for sentence in self._write(prompts.SUMMARY, question, pages, person, outcome):
-            yield sentence
+        async for chosen in self._choose(prompts.SUMMARY, question, pages, person, outcome):
+            yield chosen
 
     async def related(
         self,
@@ -106,34 +109,33 @@ class Writer:
         outcome: Outcome,
         behind: Outcome | None = None,
     ) -> list[str]:
-        """Return questions that the first page may answer next. See `answer`.
+        """Return the questions and headings of a page that the model chooses as next ones. See `answer`.
 
         `behind`: the outcome of the answer that they belong to. They end with it, and are not counted again.
         """
-        pages = pages_for_model(evidence, outcome)[:1]
+        found = (candidates_of(page, question) for page in pages_for_model(evidence, outcome)[:MAX_PAGES])
+        pages = [candidates for candidates in found if candidates][:1]
         if behind and pages:
             outcome.ends_at = behind.ends_at
         elif not await self._may_ask(pages, person, outcome):
             return []
         outcome.asked = len(pages)
-        messages = prompts.messages_for(prompts.RELATED, question, pages[0])
-        reader, ending = SentenceReader(), Ending()
-        written: list[ModelSentence] = []
+        messages = prompts.messages_about(prompts.RELATED, question, pages[0])
+        pieces: list[str] = []
         try:
-            async for piece in self._text(messages, outcome, ending):
-                written += reader.read(piece)
+            async for piece in self._text(messages, prompts.RELATED, outcome, Ending()):
+                pieces.append(piece)
         except TransientError as error:
             _note(error, outcome)
-        written += reader.end(is_cut=ending.is_cut)
-        found = related_questions((each.text for each in written), pages[0], question)
-        _conclude(outcome, found)
-        return found
+        chosen = chosen_questions("".join(pieces), pages[0])
+        _conclude(outcome, chosen)
+        return chosen
 
     async def judge(
         self, criterion: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
     ) -> AsyncIterator[JudgedPage]:
-        """Yield each of the first results with its statements that meet a criterion, in the order of the results. All
-        are asked at once, each by itself. See `answer`."""
+        """Yield each of the first results with its judgement by a criterion, in the order of the results. All are asked
+        at once, each by itself. See `answer`."""
         pages = pages_for_model(evidence, outcome)[:MAX_JUDGED_PAGES]
         if not await self._may_ask(pages, person, outcome):
             return
@@ -148,92 +150,98 @@ class Writer:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _judge_page(self, criterion: str, page: Sequence[Evidence], outcome: Outcome) -> JudgedPage:
-        messages, pieces = prompts.messages_for(prompts.CRITERION, criterion, page), []
+        messages, text = prompts.messages_for(prompts.CRITERION, criterion, page), ""
         first = page[0]
+
+        def is_read() -> bool:
+            return "\n" in text.lstrip() or len(text) > MAX_READ_CHARS
+
         try:
-            async for piece in self._text(messages, outcome, Ending()):
-                pieces.append(piece)
+            async for piece in self._text(messages, prompts.CRITERION, outcome, Ending(), is_read):
+                text += piece
         except TransientError as error:
             _note(error, outcome)
-            return JudgedPage(first.page_id, first.rank, is_read=False)
-        return JudgedPage(first.page_id, first.rank, met_statements("".join(pieces), page))
+            return JudgedPage(first.page_id, first.rank)
+        return JudgedPage(first.page_id, first.rank, *judgement_of(text, page))
 
-    async def _write(
+    def _task(self, task: Task) -> Task:
+        return prompts.prose_task(self._options.prose_tokens) if self._options.prose_tokens else task
+
+    async def _choose(
         self,
-        instructions: str,
+        task: Task,
         question: str,
         pages: Sequence[Sequence[Evidence]],
         person: str,
         outcome: Outcome,
-        fits: Callable[[CheckedSentence, str], bool] = lambda _, __: True,
-    ) -> AsyncIterator[CheckedSentence]:
-        """Yield the supported sentences of all pages, in the order of the pages. All pages are asked at once.
+        fits: Callable[[Chosen, str], bool] = lambda _, __: True,
+    ) -> AsyncIterator[Chosen]:
+        """Yield what the model chooses of all pages, in the order of the pages. All pages are asked at once.
 
-        `fits`: a supported sentence that does not fit the question is dropped, as one without support.
+        `fits`: a statement that does not fit the question is dropped.
         """
         if not await self._may_ask(pages, person, outcome):
             return
         outcome.asked = len(pages)
-        queues: list[asyncio.Queue[CheckedSentence | None]] = [asyncio.Queue() for _ in pages]
+        queues: list[asyncio.Queue[Chosen | None]] = [asyncio.Queue() for _ in pages]
         tasks = [
-            asyncio.create_task(self._read_page(instructions, question, page, queue, outcome, fits))
+            asyncio.create_task(self._read_page(task, question, page, queue, outcome, fits))
             for page, queue in zip(pages, queues, strict=True)
         ]
-        shown: list[CheckedSentence] = []
+        shown: set[str] = set()
         try:
             for queue in queues:
-                while (sentence := await queue.get()) is not None:
-                    if len(shown) < MAX_SENTENCES and not repeats(sentence, shown):
-                        shown.append(sentence)
-                        yield sentence
+                while (chosen := await queue.get()) is not None:
+                    if len(shown) < MAX_SHOWN and chosen.text not in shown:
+                        shown.add(chosen.text)
+                        yield chosen
         finally:
-            for task in tasks:
-                task.cancel()
+            for each in tasks:
+                each.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.gather(*tasks, return_exceptions=True)
         _conclude(outcome, shown)
 
     async def _read_page(
         self,
-        instructions: str,
+        task: Task,
         question: str,
         page: Sequence[Evidence],
-        queue: "asyncio.Queue[CheckedSentence | None]",
+        queue: "asyncio.Queue[Chosen | None]",
         outcome: Outcome,
-        fits: Callable[[CheckedSentence, str], bool],
+        fits: Callable[[Chosen, str], bool],
     ) -> None:
-        """Ask about one page, and put its supported sentences into the queue, and at last None."""
-        reader, ending, found, checked = SentenceReader(), Ending(), 0, 0
-        messages = prompts.messages_for(instructions, question, page)
+        """Ask about one page, and put what is chosen into the queue, and at last None."""
+        reader = _ProseReader(page, outcome) if self._options.prose_tokens else ChoiceReader(page)
+        ending, found = Ending(), set[str]()
 
-        async def check(sentences: Iterable[ModelSentence]) -> None:
-            nonlocal found, checked
-            for sentence in sentences:
-                if found == MAX_SENTENCES_OF_PAGE or checked == MAX_CHECKED_OF_PAGE:
-                    return
-                checked += 1
-                # A long sentence takes 0.1 s, in which the gateway answers others.
-                supported = await asyncio.to_thread(check_sentence, sentence, page)
-                if supported and fits(supported, question):
-                    found += 1
-                    queue.put_nowait(supported)
+        def put(choices: Iterable[Chosen]) -> None:
+            for chosen in choices:
+                if len(found) == MAX_SHOWN_OF_PAGE or chosen.text in found:
+                    continue
+                if fits(chosen, question):
+                    found.add(chosen.text)
+                    queue.put_nowait(chosen)
                 else:
                     outcome.dropped += 1
 
+        def is_read() -> bool:
+            return reader.has_ended or len(found) == MAX_SHOWN_OF_PAGE
+
         try:
-            async for piece in self._text(messages, outcome, ending):
-                await check(reader.read(piece))
+            async for piece in self._text(prompts.messages_for(task, question, page), task, outcome, ending, is_read):
+                put(reader.read(piece))
         except TransientError as error:
             _note(error, outcome)
         except Exception as error:  # a fault of this program: the other pages are not harmed
             log.exception("a page was not read by the model")
             _note(error, outcome)
         else:
-            await check(reader.end(is_cut=ending.is_cut))
+            put(reader.end(is_cut=ending.is_cut))
         finally:
             queue.put_nowait(None)
 
-    async def _may_ask(self, pages: Sequence[Sequence[Evidence]], person: str, outcome: Outcome) -> bool:
+    async def _may_ask(self, pages: Sequence[Sequence[object]], person: str, outcome: Outcome) -> bool:
         if not pages:
             outcome.status = "nothing"
             return False
@@ -243,23 +251,36 @@ class Writer:
             outcome.status = "limited"
         return not outcome.refusal
 
-    async def _text(self, messages: Sequence[Message], outcome: Outcome, ending: Ending) -> AsyncIterator[str]:
-        """Yield the pieces of the model's text, from the cache if the same was asked before. A cut text is not kept."""
+    async def _text(
+        self,
+        messages: Sequence[Message],
+        task: Task,
+        outcome: Outcome,
+        ending: Ending,
+        is_read: Callable[[], bool] = lambda: False,
+    ) -> AsyncIterator[str]:
+        """Yield the pieces of the model's text, from the cache if the same was asked before. A cut text is not kept.
+
+        `is_read`: whether the pieces so far are enough. Then the model is stopped.
+        """
         key = key_of(self._options.model, messages, outcome.audiences)
         if (known := self._cache.get(key)) is not None:
             outcome.cached += 1
             yield known
             return
-        pieces = []
+        pieces, is_enough = [], False
         await self._take_slot(outcome.ends_at)
         try:
-            options = ChatOptions(self._options.max_tokens, _seconds_until(outcome.ends_at))
-            async for piece in self._chat.stream(messages, options, ending):
-                pieces.append(piece)
-                yield piece
+            options = ChatOptions(task.max_tokens, _seconds_until(outcome.ends_at))
+            async with aclosing(self._chat.stream(messages, options, ending)) as stream:  # type: ignore[type-var]  # a generator
+                async for piece in stream:
+                    pieces.append(piece)
+                    yield piece
+                    if is_enough := is_read():
+                        break
         finally:
             self._slots.release()
-        if ending.is_cut:
+        if ending.is_cut and not is_enough:
             outcome.lacks = outcome.lacks or "cut"
         else:
             self._cache.put(key, "".join(pieces))
@@ -271,6 +292,27 @@ class Writer:
                 await self._slots.acquire()
         except TimeoutError as error:
             raise DeadlineExceeded("too many answers are being written") from error
+
+
+class _ProseReader:
+    """Reads sentences in the model's own words, as `ChoiceReader` reads choices."""
+
+    def __init__(self, statements: Sequence[Evidence], outcome: Outcome) -> None:
+        self._statements, self._outcome, self._reader = statements, outcome, SentenceReader()
+        self.has_ended = False
+
+    def read(self, piece: str) -> Iterator[Chosen]:
+        yield from self._compare(self._reader.read(piece))
+
+    def end(self, *, is_cut: bool = False) -> Iterator[Chosen]:
+        yield from self._compare(self._reader.end(is_cut=is_cut))
+
+    def _compare(self, sentences: Iterable[ModelSentence]) -> Iterator[Chosen]:
+        for sentence in sentences:
+            if found := compare_prose(sentence, self._statements):
+                yield found
+            else:
+                self._outcome.dropped += 1
 
 
 def pages_for_model(evidence: Sequence[Evidence], outcome: Outcome) -> list[list[Evidence]]:
@@ -304,7 +346,7 @@ def _allowed(statements: Sequence[Evidence]) -> list[Evidence]:
     return found
 
 
-def _conclude(outcome: Outcome, written: Sequence[object]) -> None:
+def _conclude(outcome: Outcome, written: Collection[object]) -> None:
     """Fill the status, once all requests have ended."""
     if written:
         outcome.status = "answered"

@@ -28,8 +28,9 @@ class AnswersSettings(SettingsGroup):
     """PEM file with the authority that signed the server's certificate. Default: the authorities of the system."""
     deadline_seconds: float = Field(15.0, gt=0, allow_inf_nan=False)
     """Maximum duration of an answer by a model. The results never wait for it."""
-    max_tokens: int = Field(300, ge=16, le=4_096)
-    """Maximum tokens that the model writes about one page. An answer reads at most three pages."""
+    prose_tokens: int = Field(0, ge=0, le=4_096)
+    """Maximum tokens that the model writes about one page in its own words. 0: it chooses statements, which are shown
+    word for word. Its own words are marked, and only their numbers and names are compared."""
     per_person: int = Field(30, ge=0)
     """Answers by a model that a person gets at once; an hour fills this budget again. 0: any number. All gateways
     with the same `RIFFLE_GATEWAY__KEYS` share it."""

@@ -94,7 +94,7 @@ ANSWERS: tuple[tuple[Way | Literal["small"] | None, tuple[Picture, ...]], ...] =
         "quote",
         (Picture("answer-criterion", f"/rank?q=quill+tower&by={quote_plus('what visitors climb')}", height=760),),
     ),
-    ("contradict", (Picture("answer-unknown", f"/ask?q={_UNKNOWN}", height=360),)),
+    ("empty", (Picture("answer-unknown", f"/ask?q={_UNKNOWN}", height=360),)),
 )
 """The pictures of answers, by the way in which the model server of the tests answers. `small`: SmolLM2 answers."""
 SMALL_SECONDS = 300.0
@@ -177,7 +177,7 @@ def small_server() -> Iterator[AnswersSettings]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "key"
         file.write_text(KEY)
-        yield AnswersSettings(url=server.url, key_file=file, deadline_seconds=SMALL_SECONDS, max_tokens=80)
+        yield AnswersSettings(url=server.url, key_file=file, deadline_seconds=SMALL_SECONDS)
     # The server ends when nobody has it any more.
 
 

@@ -69,7 +69,7 @@ async def test_an_answer_by_a_model_has_its_sources_and_goes_on(tab: Tab, asking
     assert await violations(tab) == []
 
 
-async def test_results_are_ordered_by_a_criterion_with_the_statements_that_meet_it(tab: Tab, asking: str) -> None:
+async def test_results_are_filtered_by_a_criterion_with_the_statements_that_show_it(tab: Tab, asking: str) -> None:
     await tab.open(f"{asking}/search?q=quill+tower")
     await tab.evaluate("document.querySelector('.filters details').open = true")
     await tab.evaluate("document.querySelector('#by').value = 'what visitors climb'")
@@ -77,11 +77,12 @@ async def test_results_are_ordered_by_a_criterion_with_the_statements_that_meet_
     assert await tab.evaluate("location.pathname") == "/rank"
     assert "A guide to Quill" in await text(tab, ".ranked > li:first-child h2")
     assert "Visitors climb" in await text(tab, ".ranked .met")
+    assert "below 0.5" in await text(tab, ".below summary")
     assert await violations(tab) == []
 
 
 async def test_riffle_says_that_it_does_not_know(tab: Tab) -> None:
-    async with model_server("contradict") as server:
+    async with model_server("empty") as server:
         app = await answers_app(server)
         async with served(app) as address:
             await tab.open(f"{address}/search?q={quote_plus(UNKNOWN)}")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from schemas.ids import page_id
-from streams.answers.support.check import Source, check_support
 from streams.settings import AnswersSettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
@@ -35,7 +34,7 @@ class Shown:
     page: str
     status: str
     dropped: int
-    """Sentences of the model that no statement supports."""
+    """Statements that the model chose beside the question."""
 
 
 async def world(texts: Sequence[str]) -> Stores:
@@ -50,7 +49,7 @@ async def world(texts: Sequence[str]) -> Stores:
 
 async def ask(server: Any, texts: Sequence[str], question: str = QUESTION, key_file: Path | None = None) -> Shown:
     url = server if isinstance(server, str) else server.url
-    own = AnswersSettings(url=url, key_file=key_file, deadline_seconds=300, max_tokens=80)
+    own = AnswersSettings(url=url, key_file=key_file, deadline_seconds=300)
     app = gateway(await world(texts), answers=own, deadline_seconds=20)
     async with client(app) as web:
         stream = (await web.get("/api/v1/answer", params={"q": question})).text
@@ -61,18 +60,17 @@ async def ask(server: Any, texts: Sequence[str], question: str = QUESTION, key_f
         value = json.loads(data)
         if name == "sentence":
             found[value["statement"]["url"]].append((value["text"], value["statement"]["text"]))
-    return Shown(found, page, value["status"], value["dropped_sentences"])
+    return Shown(found, page, value["status"], value["dropped"])
 
 
 def check_contained(shown: Shown, question: str) -> None:
-    """Assert that each sentence is its own page's, and that the page has no other link and no markup."""
-    for url, sentences in shown.sentences.items():
-        for text, source in sentences:
-            assert check_support(text, Source(source, ("Honest" if url == HONEST else "Quill tower",))).is_supported
-            assert not any(mark in text for mark in ("<", ">", "](", "://", "www.", "data:", "javascript:"))
+    """Assert that each sentence stands in a statement of its own page, and that the page has no other link."""
+    for sentences in shown.sentences.values():
+        assert all(text in source for text, source in sentences)
     answer = shown.page.partition('<section class="model-answer"')[2].partition("</section>")[0]
     links = [part.partition('"')[0] for part in answer.split('href="')[1:]]
     assert all(link.startswith((f"{HONEST}#:~:text=", f"{HOSTILE}#:~:text=")) for link in links)
     assert "<img" not in answer
     assert "<script" not in answer
-    assert THEFT not in answer.replace("&#", "").partition("<form")[0] or THEFT in question
+    own = [text for sentences in shown.sentences.values() for text, _ in sentences]
+    assert THEFT not in answer.partition("<form")[0] or any(THEFT in text for text in [question, *own])

@@ -29,7 +29,6 @@ TABLES = {
 }
 EXCEPTIONS = {
     ("streams/queries/quick/units.py", "units"): "how a result is written for people",
-    ("streams/answers/support/word_lists.py", "question words"): "relative pronouns",
     ("streams/statements/sentences/lengths.py", "question words"): "relative pronouns",
     ("streams/knowledge/wikipedia/lost_values.py", "question words"): "names of Wikipedia's templates",
 }

@@ -201,7 +201,6 @@ async def related_to(made: FastAPI, question: str) -> list[str]:
 
 
 FAILURES: list[tuple[Way, str]] = [
-    ("contradict", "unknown"),
     ("empty", "unknown"),
     ("nonsense", "unavailable"),
     ("error", "unavailable"),
@@ -211,7 +210,7 @@ FAILURES: list[tuple[Way, str]] = [
 
 
 @pytest.mark.parametrize(("way", "status"), FAILURES)
-async def test_a_failing_or_lying_model_gives_no_answer_and_harms_no_result(way: Way, status: str) -> None:
+async def test_a_failing_model_leaves_the_quoted_answer_and_harms_no_result(way: Way, status: str) -> None:
     async with model_server(way) as server:
         made = await app(server, deadline_seconds=0.5 if way == "silent" else 20.0)
         found = await events(made)
@@ -219,6 +218,7 @@ async def test_a_failing_or_lying_model_gives_no_answer_and_harms_no_result(way:
     assert [name for name, _ in found] == ["end"]
     assert found[0][1]["status"] == status
     assert found[0][1]["reason"]
+    assert found[0][1]["quoted"]["answers"][0]["text"] == "The Quill tower is 120 metres high."
     assert '<ol class="results"' in shown
     assert "No answer." in shown
 
@@ -278,13 +278,19 @@ async def test_the_menu_of_a_result_has_the_way_to_its_summary(quoting: ModelSer
     assert "/summary?" not in (await page(await app(None), q="quill tower")).text
 
 
-async def test_related_questions_have_only_words_of_the_statements(quoting: ModelServer) -> None:
-    async with client(await app(quoting)) as web:
+async def test_related_questions_are_of_the_page(quoting: ModelServer) -> None:
+    async with client(await app(quoting, await stores_with_headings())) as web:
         found = (await web.get("/api/v1/related", params={"q": QUESTION})).json()
-    # "How does a bear fly to the moon?" has words of its own.
-    assert found["related"][0] == "Why is The Quill tower?"
+    assert found["related"] == ["Opening times", "How was the Quill tower built?"], "in the order of the model"
     assert (found["status"], found["reason"]) == ("answered", "")
-    assert not any("bear" in each for each in found["related"])
+
+
+async def stores_with_headings() -> Stores:
+    headings = ("How was the Quill tower built?", "Opening times")
+    rows = [statement(TOWER, STATEMENTS[0]["text"], title="The Quill tower", context=headings)]
+    made = await searchable(rows)
+    await made.pages.put(page_id(TOWER), Normalized.of_row({"url": TOWER, "generation": 1}), 1)
+    return made
 
 
 RELATED_FAILURES: list[tuple[Way, str, str]] = [
@@ -297,7 +303,7 @@ RELATED_FAILURES: list[tuple[Way, str, str]] = [
 @pytest.mark.parametrize(("way", "status", "reason"), RELATED_FAILURES)
 async def test_without_related_questions_there_is_a_reason(way: Way, status: str, reason: str) -> None:
     async with model_server(way) as server:
-        made = await app(server, deadline_seconds=0.5 if way == "silent" else 20.0)
+        made = await app(server, await stores_with_headings(), deadline_seconds=0.5 if way == "silent" else 20.0)
         async with client(made) as web:
             found = (await web.get("/api/v1/related", params={"q": QUESTION})).json()
     assert (found["related"], found["status"]) == ([], status)
@@ -305,7 +311,7 @@ async def test_without_related_questions_there_is_a_reason(way: Way, status: str
 
 
 async def test_related_questions_say_that_a_budget_is_used_up(quoting: ModelServer) -> None:
-    async with client(await app(quoting, per_person=1)) as web:
+    async with client(await app(quoting, await stores_with_headings(), per_person=1)) as web:
         answers = [(await web.get("/api/v1/related", params={"q": QUESTION})).json() for _ in range(2)]
     assert [each["status"] for each in answers] == ["answered", "limited"]
     assert "one person" in answers[1]["reason"]
@@ -331,24 +337,35 @@ async def test_a_person_gets_no_more_than_the_budget(quoting: ModelServer) -> No
     assert counted not in (await page(await app(quoting, per_person=0), "/privacy")).text
 
 
-async def rank(made: FastAPI, by: str) -> tuple[list[str], dict[str, Any]]:
-    """The addresses of the results in their order by a criterion, and the end of the stream."""
-    *_, (last, end) = await events(made, "/api/v1/rank", q="Quill tower", by=by)
+async def rank(made: FastAPI, by: str) -> tuple[dict[str, float | None], dict[str, Any]]:
+    """The judgements of the results in their order, and the end of the stream."""
+    *pages, (last, end) = await events(made, "/api/v1/rank", q="Quill tower", by=by)
     assert last == "end"
-    return [row["url"] for row in end["order"]], end
+    return {row["url"]: row["judgement"] for _, row in pages}, end
 
 
-async def test_results_that_meet_a_criterion_come_first_with_the_statements_that_meet_it(quoting: ModelServer) -> None:
+async def test_a_slider_folds_results_that_are_judged_below_it(quoting: ModelServer) -> None:
     made = await app(quoting)
-    before, _ = await rank(made, "nothing like that")
-    order, end = await rank(made, "for visitors")
-    assert order == [GUIDE, *(url for url in before if url != GUIDE)], "the others keep their order"
-    assert (end["status"], end["order"][0]["met"]) == ("answered", 1)
+    judged, end = await rank(made, "for visitors")
+    assert judged == {url: (1.0 if url == GUIDE else 0.0) for url in judged}
+    assert (end["status"], end["judged"], len(judged)) == ("answered", 3, 3)
     shown = (await page(made, "/rank", q="Quill tower", by="for visitors")).text
-    assert shown.index("Visitors climb the Quill tower") < shown.index("The Quill tower is 120 metres high.")
-    assert '<a href="https://guide.test/quill#:~:text=Visitors' in shown
-    assert "was at place" in shown
+    kept, _, folded = shown.partition('<details class="below">')
+    assert "Visitors climb the Quill tower" in kept
+    assert '<a href="https://guide.test/quill#:~:text=Visitors' in kept
+    assert "The Quill tower is 120 metres high." not in kept
+    assert "<summary>2 results are below 0.5</summary>" in folded
+    assert "The Quill tower is 120 metres high." in folded
     assert shown.count("</html>") == shown.count("</main>") == 1
+    everything = (await page(made, "/rank", q="Quill tower", by="for visitors", least=0)).text
+    assert '<details class="below">' not in everything
+
+
+async def test_results_keep_their_order(quoting: ModelServer) -> None:
+    made = await app(quoting)
+    async with client(made) as web:
+        found = (await web.get("/api/v1/search", params={"q": "Quill tower"})).json()
+    assert list((await rank(made, "for visitors"))[0]) == [each["url"] for each in found["results"]]
 
 
 async def test_each_page_is_judged_by_itself_and_once(quoting: ModelServer) -> None:
@@ -356,23 +373,35 @@ async def test_each_page_is_judged_by_itself_and_once(quoting: ModelServer) -> N
     await rank(made, "for visitors")
     asked = len(quoting.requests)
     assert asked == 3, "one request for each page"
-    await rank(made, "for visitors")
-    assert len(quoting.requests) == asked, "the answers are in the cache"
+    await page(made, "/rank", q="Quill tower", by="for visitors", least=0.9)
+    assert len(quoting.requests) == asked, "the judgements are in the cache: a slider that is moved asks no model"
+
+
+async def test_a_judgement_is_on_the_page_while_the_model_still_writes(quoting: ModelServer) -> None:
+    """Each request takes a second to its end, and the first line is there at once."""
+    async with model_server("quote", piece_chars=200, pause_seconds=0.2) as server:
+        made = await app(server)
+        async with client(made) as web, web.stream("GET", "/rank", params={"q": "Quill tower", "by": "x"}) as response:
+            text = "".join([part async for part in response.aiter_text()])
+    assert text.index('<ol class="results ranked">') < text.index('<details class="below">')
 
 
 async def test_a_page_that_its_publisher_keeps_from_models_is_not_judged_and_stays(quoting: ModelServer) -> None:
     made = await app(quoting, await stores({GUIDE: ("noai",)}))
-    order, _ = await rank(made, "for visitors")
-    assert GUIDE in order
+    judged, _ = await rank(made, "for visitors")
+    assert judged[GUIDE] is None
     assert "Visitors" not in quoting.seen
+    kept = (await page(made, "/rank", q="Quill tower", by="for visitors")).text.partition("<details class=")[0]
+    assert "A guide to Quill" in kept
+    assert "not judged" in kept
 
 
-@pytest.mark.parametrize(("way", "status"), [("error", "unavailable"), ("nonsense", "unavailable")])
-async def test_a_model_that_fails_leaves_the_results_in_their_order(way: Way, status: str) -> None:
+@pytest.mark.parametrize("way", ["error", "nonsense"])
+async def test_a_model_that_fails_leaves_all_results(way: Way) -> None:
     async with model_server(way) as server:
-        order, end = await rank(await app(server), "for visitors")
-    async with model_server("empty") as server:
-        assert (order, end["status"]) == ((await rank(await app(server), "anything"))[0], status)
+        judged, end = await rank(await app(server), "for visitors")
+    assert set(judged.values()) == {None}
+    assert (len(judged), end["status"], end["judged"]) == (3, "unavailable", 0)
 
 
 async def test_a_criterion_has_a_deadline_and_a_budget(quoting: ModelServer) -> None:
@@ -381,11 +410,11 @@ async def test_a_criterion_has_a_deadline_and_a_budget(quoting: ModelServer) -> 
     assert end["status"] == "late"
     made = await app(quoting, per_person=1)
     await rank(made, "for visitors")
-    order, end = await rank(made, "for experts")
-    assert (end["status"], len(order)) == ("limited", 3)
+    judged, end = await rank(made, "for experts")
+    assert (end["status"], len(judged)) == ("limited", 3)
 
 
-async def test_without_a_model_there_is_no_order_by_a_criterion() -> None:
+async def test_without_a_model_there_is_no_criterion() -> None:
     made = await app(None)
     assert (await page(made, "/rank", q="Quill", by="old")).status_code == 404
     assert 'action="/rank"' not in (await page(made)).text

@@ -1,7 +1,7 @@
 """`/api/v1/answer`, `/api/v1/summary` and `/api/v1/rank`: answers by a model, as server-sent events.
 
-event: sentence   a sentence, with the statement that says it
-event: page       a result, with its statements that meet the criterion
+event: sentence   a statement that the model chose, or a span of it
+event: page       a result, with its judgement by the criterion
 event: end        the outcome
 
 `/api/v1/related` answers with one JSON object, which has the outcome, too: its questions are few and short.
@@ -35,10 +35,10 @@ from streams.gateway.search.service import SearchService
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _EXAMPLE = """event: sentence
-data: {"text": "The log holds changes.", "statement": {"url": "https://sqlite.org/wal.html", "title": "WAL"}}
+data: {"text": "The log holds changes.", "form": "span", "statement": {"url": "https://sqlite.org/wal.html"}}
 
 event: end
-data: {"status": "answered", "reason": "", "asked_pages": 1, "dropped_sentences": 0}
+data: {"status": "answered", "reason": "", "asked_pages": 1, "dropped": 0, "quoted": null}
 """
 NO_MODEL = Problem("no-model", "The operator may set RIFFLE_ANSWERS__URL. `beside.answer` of a search needs no model.")
 NOT_INDEXED = Problem("not-indexed", "Its id may be another one.")
@@ -57,14 +57,14 @@ _STREAM: dict[int | str, dict[str, Any]] = {
     **_PROBLEMS,
 }
 _RANK_EXAMPLE = """event: page
-data: {"page_id": "5e8f2bd5-5a0c-5b7a-9d3b-1f0a8a4c2f11", "place": 3, "met": [{"url": "https://sqlite.org/wal.html"}]}
+data: {"url": "https://sqlite.org/wal.html", "place": 1, "judgement": 0.7, "met": [{"url": "https://sqlite.org/wal.html"}]}
 
 event: end
-data: {"status": "answered", "reason": "", "order": [{"url": "https://sqlite.org/wal.html", "was": 3, "met": 1}]}
+data: {"status": "answered", "reason": "", "judged": 1}
 """
 _RANK_STREAM: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events `page` and, at last, `end` with the order",
+        "description": "Events `page` and, at last, `end`",
         "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _RANK_EXAMPLE}},
     },
     **_PROBLEMS,
@@ -72,7 +72,7 @@ _RANK_STREAM: dict[int | str, dict[str, Any]] = {
 
 
 class Cited(ApiModel):
-    """The statement that a sentence stands on."""
+    """The statement that was chosen."""
 
     statement_id: UUID
     page_id: UUID
@@ -85,7 +85,7 @@ class Cited(ApiModel):
 
 
 class Related(ApiModel):
-    """Questions that a reader may ask next, with words of the statements only."""
+    """Questions and headings of a page that a reader may ask next."""
 
     query: str
     related: tuple[str, ...]
@@ -171,36 +171,38 @@ def _streamed(running: RunningAnswer) -> StreamingResponse:
 
 
 async def _events(running: RunningAnswer) -> AsyncIterator[bytes]:
-    async with aclosing(running.sentences) as sentences:  # type: ignore[type-var]  # generators can be closed
-        async for sentence in sentences:
-            yield _event(
-                "sentence", {"text": sentence.text, "statement": _cited(sentence.evidence).model_dump(mode="json")}
-            )
-    outcome = running.outcome
+    async with aclosing(running.chosen) as chosen:  # type: ignore[type-var]  # generators can be closed
+        async for each in chosen:
+            cited = _cited(each.evidence).model_dump(mode="json")
+            yield _event("sentence", {"text": each.text, "form": each.form, "statement": cited})
+    outcome, quoted = running.outcome, await running.quoted()
     end = {
         "status": outcome.status,
         "reason": reason_of(outcome),
         "asked_pages": outcome.asked,
-        "dropped_sentences": outcome.dropped,
+        "dropped": outcome.dropped,
         "withheld_pages": outcome.withheld,
         "cached": outcome.cached > 0,
+        "quoted": quoted.model_dump(mode="json") if quoted else None,
     }
     yield _event("end", end)
 
 
 async def _ranked(running: RunningRank) -> AsyncIterator[bytes]:
-    judged = []
-    async with aclosing(running.judged) as pages:  # type: ignore[type-var]  # generators can be closed
-        async for page in pages:
-            judged.append(page)
-            met = [_cited(each).model_dump(mode="json") for each in page.met]
-            yield _event("page", {"page_id": str(page.page_id), "place": page.place + 1, "met": met})
-    order = [
-        {"page_id": str(result.page_id), "url": result.url, "was": result.place + 1, "met": len(page.met)}
-        for result, page in running.order(judged)
-    ]
+    judged = 0
+    async with aclosing(running.pages()) as pages:
+        async for result, page in pages:
+            judged += page.judgement is not None
+            value = {
+                "page_id": str(result.page_id),
+                "url": result.url,
+                "place": result.place + 1,
+                "judgement": page.judgement,
+                "met": [_cited(each).model_dump(mode="json") for each in page.met],
+            }
+            yield _event("page", value)
     outcome = running.outcome
-    yield _event("end", {"status": outcome.status, "reason": reason_of(outcome), "order": order})
+    yield _event("end", {"status": outcome.status, "reason": reason_of(outcome), "judged": judged})
 
 
 def _cited(found: Evidence) -> Cited:

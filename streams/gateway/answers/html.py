@@ -12,16 +12,17 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from streams.answers.criteria import clean_criterion
+from streams.answers.choices import Chosen
+from streams.answers.criteria import LEAST, clean_criterion
 from streams.answers.evidence import Evidence
 from streams.answers.follow_up import clean_turns, search_of_turns
-from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import Outcome
 from streams.errors import InvalidQuery, RiffleError
 from streams.gateway.access.bucket import ANSWER
 from streams.gateway.access.clients import person_of
 from streams.gateway.access.guard import Guard
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer
+from streams.gateway.clicks.links import plain_link
 from streams.gateway.http.problems import Problem, invalid_query, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.search.service import SearchService
@@ -42,6 +43,14 @@ class Viewer:
     person: str
 
 
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """A person's own criterion, and the judgement below which results are folded."""
+
+    by: str
+    least: float
+
+
 def ask_html_routes(
     search: SearchService, answers: ModelAnswers | None, views: Views, guard: Guard, proxies: Sequence[str]
 ) -> APIRouter:
@@ -59,14 +68,17 @@ def ask_html_routes(
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
     @router.get("/rank")
-    async def rank(request: Request, q: str = "", by: str = "") -> Response:
+    async def rank(
+        request: Request, q: str = "", by: str = "", least: Annotated[float, Query(ge=0, le=1)] = LEAST
+    ) -> Response:
         criterion, query = clean_criterion(by), " ".join(q.split())
         charge = await guard.charge_person(request)
         if answers is None or not query or not criterion:
             return _off(views, request, q)
         charge.spend(ANSWER)
         viewer = Viewer(charge.visible, person_of(request, proxies))
-        parts = _rank(request, query, criterion, search, answers, views, viewer)
+        slider = Slider(criterion, least)
+        parts = _rank(request, query, slider, search, answers, views, viewer)
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
     @router.get("/summary")
@@ -104,23 +116,30 @@ async def _conversation(
 
 
 async def _rank(
-    request: Request, query: str, by: str, search: SearchService, answers: ModelAnswers, views: Views, viewer: Viewer
+    request: Request,
+    query: str,
+    slider: Slider,
+    search: SearchService,
+    answers: ModelAnswers,
+    views: Views,
+    viewer: Viewer,
 ) -> AsyncIterator[str]:
-    """Yield the criterion at once, then each result that was read, then all of them in their new order."""
-    yield views.render("rank_head.html", request, query=query, by=by)
-    problem, order, reason = None, [], ""
+    """Yield the criterion at once, then each result as soon as it is judged, and at last those that are left out."""
+    shared = {"query": query, "by": slider.by, "least": slider.least}
+    yield views.render("rank_head.html", request, **shared)
+    problem, reason, below = None, "", []
     try:
-        running = await answers.rank(query, by, search, viewer.visible, viewer.person)
-        titles = {result.page_id: result.title for result in running.results}
-        judged = []
-        async with aclosing(running.judged) as pages:  # type: ignore[type-var]  # generators can be closed
-            async for page in pages:
-                judged.append(page)
-                yield views.render("_rank_read.html", request, title=titles.get(page.page_id, ""), page=page)
-        order, reason = running.order(judged), reason_of(running.outcome)
+        running = await answers.rank(query, slider.by, search, viewer.visible, viewer.person)
+        async with aclosing(running.pages()) as pages:
+            async for result, page in pages:
+                if page.is_below(slider.least):
+                    below.append((result, page))
+                else:
+                    yield views.render("_rank_result.html", request, result=result, page=page)
+        reason = reason_of(running.outcome)
     except RiffleError as error:
         problem = _problem_of(error)
-    yield views.render("rank_end.html", request, query=query, by=by, problem=problem, order=order, reason=reason)
+    yield views.render("rank_end.html", request, **shared, problem=problem, reason=reason, below=below)
 
 
 async def _summary(
@@ -156,7 +175,7 @@ def _problem_of(error: RiffleError) -> Problem:
 
 
 WORDS = {
-    "unknown": "It does not know: no statement of the results answers this, as far as the check can tell.",
+    "unknown": "It does not know: of these results, the language model chose nothing.",
     "unavailable": "The language model does not answer at the moment.",
     "late": "The language model took too long.",
     "cut": "The language model's text was cut off before its end.",
@@ -191,7 +210,7 @@ class AnswerSection:
             return
         person = person_of(request, self._proxies)
         running = self._answers.answer(question, found, person)
-        async for part in self.render(request, running, turns=[question]):
+        async for part in self.render(request, running, turns=[question], is_beside=True):
             yield part
         if running.outcome.status == "answered":
             related = await self._answers.related(
@@ -201,20 +220,41 @@ class AnswerSection:
                 yield self._views.render("_model_related.html", request, related=related)
 
     async def render(
-        self, request: Request, running: RunningAnswer, *, turns: list[str], heading: str = "Answer"
+        self,
+        request: Request,
+        running: RunningAnswer,
+        *,
+        turns: list[str],
+        heading: str = "Answer",
+        is_beside: bool = False,
     ) -> AsyncIterator[str]:
-        """Yield the parts of one answer. `turns` are the questions so far, for the next one."""
+        """Yield the parts of one answer. `turns` are the questions so far, for the next one.
+
+        Where the model chose nothing, the quoted answer stands, if there is one: on a page of results it stands above.
+        """
         shown: list[Evidence] = []
+        is_prose = False
         yield self._views.render("_model_head.html", request, heading=heading)
-        async with aclosing(running.sentences) as sentences:  # type: ignore[type-var]  # generators can be closed
-            async for sentence in sentences:
-                yield self._views.render("_model_sentence.html", request, **_values(sentence, shown))
+        async with aclosing(running.chosen) as chosen:  # type: ignore[type-var]  # generators can be closed
+            async for each in chosen:
+                is_prose = is_prose or each.form == "prose"
+                yield self._views.render("_model_sentence.html", request, **_values(each, shown))
+        quoted = await running.quoted() if turns and not is_beside else None
         values = {"reason": reason_of(running.outcome), "shown": shown, "outcome": running.outcome, "turns": turns}
-        yield self._views.render("_model_end.html", request, **values)
+        yield self._views.render("_model_end.html", request, **values, is_prose=is_prose)
+        if quoted:
+            beside = {"found": quoted, "answer": {"quick": None}, "leave": plain_link}
+            yield self._views.render("_beside_answer.html", request, **beside)
 
 
-def _values(sentence: CheckedSentence, shown: list[Evidence]) -> dict[str, Any]:
-    """Return the values of a sentence, and number its statement if it is a new one."""
-    if sentence.evidence not in shown:
-        shown.append(sentence.evidence)
-    return {"text": sentence.text, "evidence": sentence.evidence, "number": shown.index(sentence.evidence) + 1}
+def _values(chosen: Chosen, shown: list[Evidence]) -> dict[str, Any]:
+    """Return the values of what was chosen, and number its statement if it is a new one."""
+    if chosen.evidence not in shown:
+        shown.append(chosen.evidence)
+    number, whole = shown.index(chosen.evidence) + 1, chosen.evidence.text.strip()
+    return {
+        "chosen": chosen,
+        "number": number,
+        "begins_inside": chosen.form == "span" and not whole.startswith(chosen.text),
+        "ends_inside": chosen.form == "span" and not whole.endswith(chosen.text),
+    }

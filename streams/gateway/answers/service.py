@@ -1,16 +1,19 @@
 """The answers by a model of one gateway process: the questions of people, with the statements of the results."""
 
+import asyncio
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from streams.answers.budgets import Limits
-from streams.answers.choosing import asks
-from streams.answers.criteria import JudgedPage, order_by_criterion
+from streams.answers.choices import Chosen
+from streams.answers.choosing import FoundAnswer, asks, choose_answer
+from streams.answers.confidence import parameters
+from streams.answers.criteria import JudgedPage
 from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
 from streams.answers.follow_up import search_of_turns
-from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import MAX_JUDGED_PAGES, Outcome, Writer, WriterOptions
 from streams.credentials import TlsFiles, client_context
 from streams.gateway.answers.shared_budgets import SharedBudgets
@@ -30,12 +33,18 @@ SUMMARIZED_STATEMENTS = 40
 
 @dataclass(slots=True)
 class RunningAnswer:
-    """An answer that is being written."""
+    """An answer whose statements are being chosen."""
 
     question: str
-    sentences: AsyncIterator[CheckedSentence]
+    chosen: AsyncIterator[Chosen]
     outcome: Outcome
     evidence: Sequence[Evidence] = field(default=())
+
+    async def quoted(self) -> FoundAnswer | None:
+        """Return the answer without a model, for an answer for which the model chose nothing."""
+        if self.outcome.status == "answered":
+            return None
+        return await asyncio.to_thread(choose_answer, self.question, self.evidence, parameters())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +74,18 @@ class RunningRank:
     judged: AsyncIterator[JudgedPage]
     outcome: Outcome
 
-    def order(self, judged: Sequence[JudgedPage]) -> list[tuple[RankedResult, JudgedPage]]:
-        """Return all results in their new order. Those that were not judged are as if they met nothing."""
-        by_page = {each.page_id: each for each in judged}
-        known = {result.page_id: result for result in self.results}
-        pages = (by_page.get(one.page_id, JudgedPage(one.page_id, one.place, is_read=False)) for one in self.results)
-        return [(known[page.page_id], page) for page in order_by_criterion(pages)]
+    async def pages(self) -> AsyncGenerator[tuple[RankedResult, JudgedPage]]:
+        """Yield all results in their order, each as soon as it is judged. Those that no model may read stay."""
+        waiting = list(self.results)
+        async with aclosing(self.judged) as judged:  # type: ignore[type-var]  # a generator
+            async for page in judged:
+                while waiting and waiting[0].place < page.place:
+                    yield waiting[0], JudgedPage(waiting[0].page_id, waiting[0].place)
+                    waiting.pop(0)
+                if waiting:
+                    yield waiting.pop(0), page
+        for result in waiting:
+            yield result, JudgedPage(result.page_id, result.place)
 
 
 class ModelAnswers:
@@ -105,9 +120,7 @@ class ModelAnswers:
         Raises InvalidQuery and SearchUnavailable.
         """
         asked = search_of_turns(turns)
-        running = self.answer(asked, await search.find(asked, visible), person)
-        running.question = turns[-1]
-        return running
+        return self.answer(asked, await search.find(asked, visible), person)
 
     async def summarize(self, page: UUID, question: str, visible: Visible, person: str) -> RunningAnswer | None:
         """Begin the summary of one page; None if it is not in the index, or not for this client. Raises RiffleError."""
@@ -162,6 +175,6 @@ def open_answers(context: GatewayContext) -> ModelAnswers | None:
 def _options(own: AnswersSettings) -> WriterOptions:
     return WriterOptions(
         model=f"{own.url} {own.model}",
-        max_tokens=own.max_tokens,
+        prose_tokens=own.prose_tokens,
         deadline_seconds=own.deadline_seconds,
     )

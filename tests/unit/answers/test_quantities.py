@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from streams.answers.support.quantities import quantities_of
+from streams.answers.quantities import quantities_of
 
 CASES = [
     # text, number and unit of each quantity

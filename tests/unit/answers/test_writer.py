@@ -1,13 +1,12 @@
-"""The status of an answer by a model is about the sentences that are shown."""
+"""The status of an answer by a model is about the statements that are shown."""
 
 import asyncio
-import json
 import time
 from collections.abc import Sequence
 
 from streams.answers.evidence import Evidence
 from streams.answers.prompts import key_of
-from streams.answers.writer import MAX_SENTENCES_OF_PAGE, Outcome
+from streams.answers.writer import MAX_SHOWN_OF_PAGE, Outcome
 from streams.gateway.answers.html import reason_of
 from streams.models.chat import Message, ModelUnavailable, OpenAIChat
 from tests.loop_turns import counted_turns
@@ -21,9 +20,8 @@ ABOUT = evidence("https://metals.test/", "Ann Lee paints the Quill tower in spri
 
 
 def quote(messages: Sequence[Message]) -> str:
-    """Write all statements word for word."""
-    rows = map(json.loads, messages[-1].content.split("\n")[2:])
-    return "\n".join(f"{row['text']} [{row['n']}]" for row in rows)
+    """Choose all statements by their numbers."""
+    return "\n".join(line.partition(" ")[0] for line in messages[-1].content.split("\n") if line.startswith("["))
 
 
 async def answer(statements: Sequence[Evidence]) -> tuple[list[str], Outcome]:
@@ -32,22 +30,22 @@ async def answer(statements: Sequence[Evidence]) -> tuple[list[str], Outcome]:
     return [sentence.text async for sentence in found], outcome
 
 
-async def test_sentences_beside_the_question_are_no_answer() -> None:
+async def test_statements_beside_the_question_are_no_answer() -> None:
     """They are left out, so the page had neither a sentence nor a reason."""
     texts, outcome = await answer(BESIDE)
     assert (texts, outcome.status, outcome.dropped) == ([], "unknown", len(BESIDE))
 
 
-async def test_sentences_beside_the_question_take_no_place_of_the_answer() -> None:
-    assert len(BESIDE) == MAX_SENTENCES_OF_PAGE
+async def test_statements_beside_the_question_take_no_place_of_the_answer() -> None:
+    assert len(BESIDE) == MAX_SHOWN_OF_PAGE
     texts, outcome = await answer([*BESIDE, ABOUT])
     assert (texts, outcome.status) == ([ABOUT.text], "answered")
 
 
-async def test_a_cut_text_loses_its_last_sentence_and_is_asked_for_again() -> None:
-    """Cut behind "mice", the last sentence would say something else with a full stop."""
+async def test_a_cut_text_loses_its_last_number_and_is_asked_for_again() -> None:
+    """The number would have had a second digit."""
     page = [ABOUT, evidence("https://metals.test/", "The paint of the tower is safe in mice, if they are old.")]
-    chat, outcome = Written(lambda _: f"{ABOUT.text} {ABOUT.text} The paint of the tower", is_cut=True), Outcome(())
+    chat, outcome = Written(lambda _: "1\n2", is_cut=True), Outcome(())
     made = writer(chat)
     shown = [each.text async for each in made.answer(QUESTION, page, "a person", outcome)]
     assert (shown, outcome.status, outcome.lacks, outcome.dropped) == ([ABOUT.text], "answered", "cut", 0)
@@ -56,9 +54,32 @@ async def test_a_cut_text_loses_its_last_sentence_and_is_asked_for_again() -> No
     assert len(chat.asked) == 2
 
 
-async def test_a_cut_sentence_whose_statement_is_named_is_whole() -> None:
-    made = writer(Written(lambda _: f"{ABOUT.text} [1]", is_cut=True))
-    assert [each.text async for each in made.answer(QUESTION, [ABOUT], "a person", Outcome(()))] == [ABOUT.text]
+async def test_a_cut_quotation_is_a_choice() -> None:
+    page = [evidence("https://metals.test/", "Ann Lee paints the Quill tower, if it is not too cold in spring.")]
+    made = writer(Written(lambda _: '1 "Ann Lee paints the Quill', is_cut=True))
+    shown = [each.text async for each in made.answer(QUESTION, page, "a person", Outcome(()))]
+    assert shown == [page[0].text], "with its condition"
+
+
+async def test_a_model_that_has_chosen_enough_is_stopped_and_kept() -> None:
+    page = [evidence("https://metals.test/", f"Ann Lee paints the Quill tower number {n}.") for n in range(5)]
+    chat, outcome = Written(lambda _: "5\n4\n3\n" + "and so on " * 1_000, is_cut=True), Outcome(())
+    made = writer(chat)
+    for cached in (0, 1):
+        outcome = Outcome(())
+        shown = [each.text async for each in made.answer(QUESTION, page, "a person", outcome)]
+        assert shown == [page[n].text for n in (4, 3, 2)], "in the order of the model"
+        assert (outcome.lacks, outcome.cached) == ("", cached)
+    assert len(chat.asked) == 1
+
+
+async def test_a_model_writes_in_its_own_words_only_where_the_operator_allows_it() -> None:
+    written = "Ann Lee painted the Quill tower in 1931. [1]\nEach spring, Ann Lee paints it. [1]"
+    for tokens, expected in ((0, [("statement", ABOUT.text)]), (200, [("prose", "Each spring, Ann Lee paints it.")])):
+        made, outcome = writer(Written(lambda _: written), prose_tokens=tokens), Outcome(())
+        shown = [(each.form, each.text) async for each in made.answer(QUESTION, [ABOUT], "a person", outcome)]
+        assert shown == expected
+        assert outcome.dropped == (1 if tokens else 0)
 
 
 async def test_an_answer_that_lacks_a_page_says_so() -> None:

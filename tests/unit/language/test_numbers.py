@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from streams.answers.support.quantities import quantities_of
+from streams.answers.quantities import quantities_of
 from streams.language.units import COUNTED, UNITS, UNITS_IN_TEXTS, factor_of, measure
 from streams.search.ranking.answer_form import has_form
 
