@@ -1,5 +1,6 @@
 """The choice whether the statements found answer a question, and with which of them; the answer as it is shown."""
 
+import re
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -8,11 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from streams.answers.confidence import Judged, Parameters, confidence_of, judge_statements
 from streams.answers.disagreement import side_by_side
 from streams.answers.evidence import Evidence
+from streams.language.function_words import is_function_word, shown_language
+from streams.language.questions import DEFINING_VERBS, FIRST_WORDS, kind_of_value
+from streams.pages.text.language import identify
+from streams.pages.text.tokens import words
 from streams.plain_text import clean_line, clean_text
-from streams.search.ranking.answer_form import form_of
+from streams.search.query_language.matching import fold, identifiers
+from streams.search.ranking.answer_form import form_of, has_form
 from streams.search.ranking.weights import is_question
 from streams.statements.sentences.open_texts import beginning_of
 from streams.statements.sentences.reading_alone import reads_alone
+from streams.vectors.bm25 import query_words, statement_terms
 
 MIN_CONFIDENCE = 0.6
 """Minimum confidence of an answer that is shown (docs/decisions/0078)."""
@@ -73,7 +80,7 @@ def choose_answer(question: str, evidence: Sequence[Evidence], parameters: Param
     if not asks(question):
         return None
     confidence, judged = judge_answers(question, evidence, parameters)
-    if confidence < MIN_CONFIDENCE:
+    if confidence < MIN_CONFIDENCE or not has_what_is_asked(question, judged[0].evidence):
         return None
     chosen, also = side_by_side(question, judged)
     return FoundAnswer(
@@ -82,6 +89,65 @@ def choose_answer(question: str, evidence: Sequence[Evidence], parameters: Param
         answers=tuple(_quote(each) for each in chosen),
         also=also,
     )
+
+
+def has_what_is_asked(question: str, evidence: Evidence) -> bool:
+    """Return whether a statement has a value of the kind that is asked for, or defines what is asked for.
+
+    A question that asks for neither has no quoted answer: whether a statement answers `why` or `how`, or `could`, shows
+    in no form. The other words of the question are all in the statement or around it.
+    """
+    asked = words(question)
+    may_name = asked[:1] and (asked[0] in _NAMING or asked[0] not in FIRST_WORDS)
+    value = kind_of_value(asked) if may_name else ""
+    form, text, known = value or form_of(question), evidence.text, frozenset(asked)
+    language = shown_language(asked, identify(question).language)
+    # In `how many` and `what port`, the second word says only what is asked for.
+    named = asked[2:] if asked[:1] == ["how"] else [word for word in asked if not value or not kind_of_value([word])]
+    subject = [word for word in named if not is_function_word(word, language)]
+    if not form or not _has_all(subject, evidence):
+        return False
+    match form:
+        case "definition" if asked[0] == "who":
+            return has_form(text, "person", known)
+        case "definition":
+            acts = asked[-1] if asked[1:2] in (["does"], ["do"]) else ""
+            return (not acts or acts in _ACTS) and _defines(text, [word for word in subject if word != acts])
+        case "command":
+            return evidence.kind == "code" or _COMMAND.search(text) is not None
+        case "value":
+            return has_form(text, "number", known) or any(fold(name) not in known for name in identifiers(text))
+        case "number" if value:
+            return any(not known.issuperset(words(number)) for number in _DIGITS.findall(text))
+    return has_form(text, form, known)
+
+
+_NAMING, _ACTS = frozenset({"what", "which"}), frozenset({"do", "mean"})
+_COMMAND = re.compile(
+    r"(?:^|[\s`$#>(])[a-z][a-z0-9_.-]{0,30}+ (?:-[A-Za-z]\b|--[a-z])|\b[a-z][a-z0-9_.-]{0,30}+\([1-9]\)|`[^`]{2,80}`"
+)
+"""A name with an option, a name with the section of its manual, or a text in backticks."""
+_DIGITS = re.compile(r"\d[\d.,]{0,20}+")
+_MAX_BESIDE = 4
+"""Maximum words beside the subject before the verb of a definition."""
+
+
+def _has_all(subject: Sequence[str], evidence: Evidence) -> bool:
+    has = statement_terms((evidence.text, evidence.title, *evidence.context), evidence.language)
+    return all(not has.isdisjoint(forms) for word in subject for forms in query_words(word, "en"))
+
+
+def _defines(text: str, subject: Sequence[str]) -> bool:
+    """Return whether the text begins with the subject, and says more than that.
+
+    Other words may stand beside the subject only before a verb that defines.
+    """
+    said = words(text[:MAX_CHARS])
+    verb = next((place for place, word in enumerate(said) if word in DEFINING_VERBS), len(said))
+    most = verb if verb <= len(subject) + _MAX_BESIDE else len(subject) + 1
+    before = statement_terms((" ".join(said[:most]),))
+    has_subject = all(not before.isdisjoint(forms) for word in subject for forms in query_words(word, "en"))
+    return bool(subject) and has_subject and len(said) > most + 1
 
 
 def judge_answers(question: str, evidence: Sequence[Evidence], parameters: Parameters) -> tuple[float, list[Judged]]:

@@ -110,7 +110,7 @@ def print_answer(answer: dict[str, Any]) -> None:
         if similar := result.get("similar"):
             out.print_indented(styled("[dim]{}[/]", _similar(similar)), INDENT)
         out.print()
-    if not answer["results"] and not answer.get("quick"):
+    if not answer["results"] and not (answer.get("quick") or answer.get("beside")):
         out.print("Nothing was found.")
     if answer.get("partial"):
         reasons = " ".join(reason["detail"] for reason in answer["reasons"])
@@ -126,7 +126,7 @@ def _print_searched(answer: dict[str, Any]) -> None:
             out.print(styled("Did you mean [bold]{}[/]?\n", corrected))
     if names := answer.get("missing"):
         out.print(styled("No page has {}.", " or ".join(names)))
-    if answer.get("nearest_only") and answer["results"]:
+    if answer.get("nearest_only") and answer["results"] and not (answer.get("quick") or answer.get("beside")):
         out.print("Nothing was found. Nearest by meaning:\n")
 
 

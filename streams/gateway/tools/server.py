@@ -107,7 +107,7 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
                 question=question,
                 answer=quick.get("answer", "") or "\n".join(texts),
                 kind=quick.get("kind", "") or ("quotation" if texts else ""),
-                sources=sources,
+                sources=[] if quick and not quick.get("url") else sources,
                 partial=results.is_partial(found),
             )
             return await _written(riffle, shown) if write and not quick and shown.sources else shown

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.answers.choosing import MIN_CONFIDENCE, FoundAnswer, choose_answer
+from streams.answers.choosing import MIN_CONFIDENCE, FoundAnswer, choose_answer, has_what_is_asked
 from streams.answers.confidence import features_of, judge_statements, names_of, parameters
 from streams.answers.surroundings import MAX_CELL_CHARS, MAX_SHOWN_CHARS, surroundings_of
 from streams.pages.document.consent import Consent
@@ -109,7 +109,7 @@ def test_a_name_of_the_question_is_in_the_statement_or_around_it(
 
 def test_of_two_versions_the_one_that_was_asked_for_is_more_probable() -> None:
     def confidence(version: str) -> float:
-        text = f"PostgreSQL {version} was released in November."
+        text = f"PostgreSQL {version} was released in November 2024."
         answer = choose("When was PostgreSQL 15.9 released?", evidence("https://a.test/", text, **SURE), *OTHERS)  # type: ignore[arg-type]  # numbers
         return answer.confidence if answer else 0.0
 
@@ -228,3 +228,40 @@ def test_the_rows_around_an_answer_leave_room_for_the_results(lengths: list[int]
     assert len(items.rows) + items.before + items.after == len(texts)
     others = sum(len(cell) for row in items.rows for cell in row) - len(texts[place])
     assert others <= max(MAX_SHOWN_CHARS - len(texts[place]), 0)
+
+
+# The question, a statement, and whether the statement has what is asked for.
+ASKED = [
+    ("what is the default port of quilldb", "The default port of quilldb is 7433.", True),
+    ("what is the default port of quilldb", "Otherwise the port is the compiled-in default of quilldb.", False),
+    ("what is a port", "A port is the place where a server listens.", True),  # no value is asked for
+    ("which port does quilldb use", "Quilldb should use a port that nobody else uses.", False),
+    ("what is the command to list ferries in quilldb", "Type quilldb --list to list all ferries.", True),
+    ("what is the command to list ferries in quilldb", "The list of ferries is in quilldb.list.", False),
+    ("what is a foreign key", "A foreign key is a column that names a row of another table.", True),
+    ("what is a foreign key", "A foreign key names a row of another table.", True),
+    ("what is a foreign key", "Making use of foreign keys will definitely improve your database.", False),
+    ("what is a vacuum", "Small. Fast. Reliable. Choose any three.", False),
+    ("what does the vacuum do", "The vacuum command gives space back.", True),
+    ("who created quilldb", "Quilldb was created by Ada Byron.", True),
+    ("who created quilldb", "Quilldb was created by volunteers.", False),
+    ("when was quilldb released", "Quilldb was released in 2019.", True),
+    ("when was quilldb released", "Quilldb was released early.", False),
+    ("when was quilldb released", "The year 2019 was cold.", False),  # about something else
+    ("how many ferries are there", "There are 12 ferries.", True),
+    ("could not serialize access due to concurrent update", "ERROR: could not serialize access due to update", False),
+    ("is the harbour open", "The harbour is open.", False),  # an echo
+    ("was ist ein Standardport?", "Ein Standardport ist 7433.", False),  # forms of questions are known in English only
+    ("welcher port ist es?", "Der Port ist 7433.", True),  # nouns of values are known in several languages
+]
+
+
+@pytest.mark.parametrize(("question", "text", "has"), ASKED, ids=[f"{q}: {t[:30]}" for q, t, _ in ASKED])
+def test_a_quotation_has_what_the_question_asks_for(question: str, text: str, has: bool) -> None:
+    assert has_what_is_asked(question, evidence("https://a.test/", text)) is has
+
+
+@given(st.text(max_size=200))
+def test_a_text_that_repeats_a_question_is_no_answer(question: str) -> None:
+    found = evidence("https://a.test/", question)
+    assert not has_what_is_asked(question, found)
