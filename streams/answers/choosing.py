@@ -123,9 +123,7 @@ def has_what_is_asked(question: str, evidence: Evidence) -> bool:
 
 
 _NAMING, _ACTS = frozenset({"what", "which"}), frozenset({"do", "mean"})
-_COMMAND = re.compile(
-    r"(?:^|[\s`$#>(])[a-z][a-z0-9_.-]{0,30}+ (?:-[A-Za-z]\b|--[a-z])|\b[a-z][a-z0-9_.-]{0,30}+\([1-9]\)|`[^`]{2,80}`"
-)
+_COMMAND = re.compile(r"(?<![\w.-])[a-z][\w.-]*+(?: --?[A-Za-z]|\([1-9]\))|(?<!`)`[^`]++`")
 """A name with an option, a name with the section of its manual, or a text in backticks."""
 _DIGITS = re.compile(r"\d[\d.,]{0,20}+")
 _MAX_BESIDE = 4

@@ -266,6 +266,7 @@ class Result(TypedDict):
     breadcrumbs: NotRequired[list[str]]
     statements: list["Statement"]
     similar: NotRequired["Similar"]
+    versions: NotRequired[list["Version"]]
     lacks: NotRequired[list[str]]
     site_pages: NotRequired[list["SitePage"]]
     signals: NotRequired[list["Signal"]]
@@ -372,6 +373,13 @@ class Statement(TypedDict):
     score: float
     file_page: NotRequired[int]
     anchor: NotRequired[str]
+
+
+class Version(TypedDict):
+    """The page of a result in another language."""
+
+    language: str
+    url: str
 
 
 class WrittenOperator(TypedDict):

@@ -4,13 +4,14 @@ Every input becomes a SearchRequest, or an InvalidQuery that says the change to 
 the query is text, and whether the parameters are within their limits.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from streams.errors import InvalidQuery, invalid_parameter
-from streams.pages.text.language import language_tag
+from streams.pages.text.language import language_tag, primary
 from streams.search.cursor import Cursor, decode, digest_search
 from streams.search.options import SearchOptions
 from streams.search.query_language.matching import ascii_host
@@ -48,6 +49,8 @@ class Parameters:
     sort: str = "relevance"
     explain: bool = False
     personal: PersonalRules = NO_RULES
+    accepted: str = ""
+    """`Accept-Language` of the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class SearchRequest:
     sort: Sort = "relevance"
     explain: bool = False
     personal: PersonalRules = NO_RULES
+    accepted: tuple[str, ...] = ()
+    """The languages that the reader accepts (primary subtags), the preferred one first."""
     cursor: Cursor | None = None
     """The state of the search before this page; None for the first page, and for a page that is asked for by number."""
 
@@ -95,11 +100,14 @@ class SearchRequest:
         """The digest of all that makes this another search, and not another page of a search."""
         seen = self.visible
         visible = (seen.audiences, seen.hidden, seen.only, seen.is_all)
-        conditions = (self.host, self.languages, self.include, self.exclude, visible)
+        conditions = (self.host, self.languages, self.accepted, self.include, self.exclude, visible)
         return digest_search(self.text, self.per_page, self.sort, *conditions, *self.personal.digest_parts())
 
 
 FIRST_PAGE = Parameters()
+MAX_ACCEPTED_CHARS = 200
+"""Maximum characters of `Accept-Language` that are read."""
+_QUALITY = re.compile(r"q=([01](?:\.[0-9]{0,3})?)")
 
 
 def parse(
@@ -124,11 +132,24 @@ def parse(
         sort=_read_sort(given.sort),
         explain=given.explain,
         personal=given.personal,
+        accepted=read_accepted(given.accepted),
     )
     if not given.cursor:
         return request
     cursor = decode(given.cursor, request.digest, MAX_DEPTH - request.per_page)
     return replace(request, page=cursor.page, cursor=cursor)
+
+
+def read_accepted(header: str) -> tuple[str, ...]:
+    """Return the primary subtags of `Accept-Language` (RFC 9110, 12.5.4), the preferred one first, each once."""
+    weighted = []
+    for part in header[:MAX_ACCEPTED_CHARS].split(","):
+        tag, _, weight = part.partition(";")
+        language = primary(language_tag(tag))
+        quality = _QUALITY.fullmatch(weight.strip())
+        if language and (quality or not weight) and (value := float(quality[1]) if quality else 1.0):
+            weighted.append((-value, language))
+    return tuple(dict.fromkeys(language for _, language in sorted(weighted, key=lambda each: each[0])))
 
 
 def normalize_text(text: str, *, max_chars: int) -> str:

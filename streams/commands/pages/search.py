@@ -105,6 +105,8 @@ def print_answer(answer: dict[str, Any]) -> None:
                 out.print(indent(statement["text"], " " * (2 * INDENT)), soft_wrap=True)
             else:
                 out.print_indented(statement["text"], INDENT)
+        if versions := result.get("versions"):
+            out.print_indented(styled("[dim]Also in {}[/]", ", ".join(one["language"] for one in versions)), INDENT)
         if lacks := [word for word in result.get("lacks", ()) if word not in answer.get("missing", ())]:
             out.print_indented(styled("[dim]Missing: {}[/]", ", ".join(lacks)), INDENT)
         if similar := result.get("similar"):

@@ -37,6 +37,13 @@ class SimilarPage(ApiModel):
     url: str
 
 
+class Version(ApiModel):
+    """The page of a result in another language."""
+
+    language: str = Field(description="BCP 47.")
+    url: str
+
+
 class Similar(ApiModel):
     """The duplicates of a result. They are not results of their own."""
 
@@ -106,6 +113,7 @@ class Result(ApiModel):
     similar: Similar | None = Field(
         None, description="The duplicates of this page; absent when there are none, or they are not known."
     )
+    versions: tuple[Version, ...] = Field((), description="The same page in other languages, as far as it was found.")
     lacks: tuple[str, ...] = Field(
         (), description="Rare words of the query that the page does not have, also those that no page has."
     )

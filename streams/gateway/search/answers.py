@@ -18,10 +18,12 @@ from streams.gateway.search.answer_model import (
     SimilarPage,
     SitePage,
     Statement,
+    Version,
     WrittenOperator,
 )
 from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.pages.document.consent import Consent, consent_of
+from streams.pages.text.language import primary
 from streams.queries.quick.checks import FoundStatement
 from streams.search.core import Beside
 from streams.search.extras import MAX_SIMILAR
@@ -68,7 +70,14 @@ def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
     near = [
         SimilarPage(page_id=one.page_id, url=one.hits[0].payload.url) for one in found.left_out.get(page.page_id, ())
     ]
-    return list({one.page_id: one for one in (*known, *near)}.values())
+    in_others = {one.page_id for one in _versions_of(page, found)}
+    return list({one.page_id: one for one in (*known, *near) if one.page_id not in in_others}.values())
+
+
+def _versions_of(page: PageHits, found: Found) -> list[PageHits]:
+    """Return the page's versions in other languages. A copy has the language of the page."""
+    own = primary(page.hits[0].payload.language)
+    return [one for one in found.left_out.get(page.page_id, ()) if primary(one.hits[0].payload.language) != own]
 
 
 def add_beside(answer: SearchAnswer, beside: Beside) -> SearchAnswer:
@@ -108,6 +117,10 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         breadcrumbs=presentation.breadcrumbs(payload.url),
         statements=statements,
         similar=to_similar(similar) if similar else None,
+        versions=tuple(
+            Version(language=one.hits[0].payload.language, url=one.hits[0].payload.url)
+            for one in _versions_of(page, found)
+        ),
         lacks=lacked_words(notes.rare, page.page_id),
         site_pages=to_site_pages(found) if is_first else (),
         signals=describe_signals(parts, facts),

@@ -58,6 +58,7 @@ def search_api_routes(service: SearchService, guard: Guard) -> APIRouter:
     )
     async def search(
         charge: Annotated[Charge, Depends(guard.needs("search"))],
+        request: Request,
         q: Annotated[str, Query(description="The query, in any language.", examples=["write-ahead log"])],
         page: Annotated[int, Query(ge=1, le=1_000, description="From 1.")] = 1,
         per_page: Annotated[int, Query(ge=1, le=MAX_PER_PAGE)] = 10,
@@ -80,6 +81,7 @@ def search_api_routes(service: SearchService, guard: Guard) -> APIRouter:
             exclude=tuple(exclude or ()),
             sort=sort,
             explain=explain,
+            accepted=request.headers.get("accept-language", ""),
         )
         running = service.start(q, charge.visible, given, exact=exact)
         answer = await running.answer()

@@ -126,6 +126,7 @@ def search_html_routes(
             language=language or own.language,
             sort=sort,
             personal=own.rules(),
+            accepted=request.headers.get("accept-language", ""),
         )
         running = service.start(q, charge.visible, given, exact=exact, person=service.asked.identify(request))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
@@ -236,6 +237,8 @@ def _places(answer: SearchAnswer, query: SearchRequest) -> dict[str, tuple[UUID,
     for rank, result in enumerate(answer.results, _first_place(query)):
         for other in result.similar.pages if result.similar else ():
             places.setdefault(other.url, (other.page_id, rank))
+        for version in result.versions:
+            places.setdefault(version.url, (page_id(version.url), rank))
         for page in result.site_pages or ():
             places.setdefault(page.url, (page_id(page.url), rank))
         places[result.url] = (result.page_id, rank)

@@ -96,6 +96,8 @@ class RankingContext:
     """The query as it was asked, with its operators."""
     language: str = ""
     """The language that the request names; empty: none."""
+    reader: tuple[str, ...] = ()
+    """The languages that the reader prefers (primary subtags): the query's, and those of the browser."""
     check_time: Callable[[], None] = lambda: None
     """A function that raises DeadlineExceeded after the end of the search. Long loops call it."""
 

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from streams.search.query_language.operators import Conditions, meets
 from streams.search.ranking.context import RankingContext
-from streams.search.ranking.near_duplicates import ComparedPages, Near, Texts, group_copies
+from streams.search.ranking.near_duplicates import ComparedPages, Near, Texts, group_copies, group_versions
 from streams.search.ranking.rules import BlockList, PersonalRules, is_adult
 from streams.stores.protocols import PageHits
 
@@ -46,6 +46,8 @@ class Rules:
     per_host: int = 3
     """Maximum results of one host on the first page, as long as results of others are nearly as good. 0: any number."""
     personal: PersonalRules = field(default_factory=PersonalRules)
+    reader: tuple[str, ...] = ()
+    """The languages that the reader prefers (primary subtags), the preferred one first."""
 
 
 @dataclass(slots=True)
@@ -96,6 +98,7 @@ def _rules_of(context: RankingContext) -> Rules:
         context.per_page,
         0 if context.is_of_one_site else context.options.results_per_host,
         context.personal,
+        context.reader,
     )
 
 
@@ -123,7 +126,7 @@ def apply_filters(pages: Sequence[PageHits], rules: Rules, wanted: int, near: Ne
     """Return the first `wanted` pages of those that passed the checks, with one page of each group of copies."""
     found = Filtered()
     window = _window(rules)
-    groups = group_copies(pages, near, texts, window)[: max(wanted, window)]
+    groups = group_versions(group_copies(pages, near, texts, window), rules.reader)[: max(wanted, window)]
     found.similar = {first.page_id: others for first, *others in groups if others}
     if duplicates := sum(map(len, found.similar.values())):
         found.counts["duplicate"] = duplicates

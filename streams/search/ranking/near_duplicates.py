@@ -9,9 +9,13 @@ Among copies, the page whose text was seen first is the result. Near-duplicates 
 are shown in the order in which their texts were seen. A date, links and all else that a page says of itself, or can
 buy, never choose between them. Near-duplicates of one site that are no copies are often versions of a page. They keep
 their order, by how well they match the query.
+
+Pages of one host whose addresses differ only in the tags of their languages are versions of one page: `/de/log.html`
+and `/log.html`. They are one result, in the language that the reader knows best.
 """
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +26,7 @@ import numpy.typing as npt
 
 from streams.dedup.election import are_variants
 from streams.dedup.first_sight import SIMILARITY, own_sight, site_sight
+from streams.pages.text.language import primary
 from streams.search.query_language.matching import fold
 from streams.sketches import sketch_similarity
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, PageHits
@@ -158,6 +163,42 @@ def _order_places(groups: list[list[PageHits]], places: Sequence[int], texts: Te
     oldest_first = sorted(chosen, key=lambda group: _age(group[0], texts))
     for place, score, group in zip(places, scores, oldest_first, strict=True):
         groups[place] = [replace(group[0], score=score), *group[1:]]
+
+
+def group_versions(groups: Sequence[list[PageHits]], reader: Sequence[str]) -> list[list[PageHits]]:
+    """Return the groups of copies; the versions of one page in several languages are one group.
+
+    Its first page is the version in the language that the reader prefers, or the best one. It has the place and the
+    score of the group's best page. `reader`: primary subtags, the preferred one first.
+    """
+    of_key: dict[tuple[str, str], dict[str, list[PageHits]]] = {}
+    for place, group in enumerate(groups):
+        language, key = primary(group[0].hits[0].payload.language), _version_key(group[0])
+        if not language or language in of_key.get(key, {}):  # two pages of one language are no versions of each other
+            key = (key[0], f"{key[1]} {place}")
+        of_key.setdefault(key, {})[language] = group
+    return [_in_language_of(versions, reader) for versions in of_key.values()]
+
+
+def _in_language_of(versions: Mapping[str, list[PageHits]], reader: Sequence[str]) -> list[PageHits]:
+    best, *others = versions.values()
+    chosen = next((versions[language] for language in reader if language in versions), best)
+    if not others:
+        return best
+    first = replace(chosen[0], score=best[0].score)
+    return [first, *chosen[1:], *(page for group in versions.values() if group is not chosen for page in group)]
+
+
+def _version_key(page: PageHits) -> tuple[str, str]:
+    """Return the host of a page, and its address without the tag of the page's own language."""
+    payload = page.hits[0].payload
+    own, url = primary(payload.language), payload.url
+    if own:
+        url = re.sub(rf"(?<![^\W_]){re.escape(own)}(?:[-_][a-z]{{2,4}})?(?![^\W_])", "", url, flags=re.IGNORECASE)
+    return payload.host, " ".join(filter(None, _SEPARATORS.split(url)))
+
+
+_SEPARATORS = re.compile(r"[/._?&=-]")
 
 
 def pages_to_compare(pages: Sequence[PageHits], near: Near) -> list[UUID]:

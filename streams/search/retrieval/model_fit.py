@@ -17,6 +17,7 @@ from time import monotonic
 
 import structlog
 
+from streams.language.function_words import shown_language
 from streams.models.protocols import ModelInfo
 from streams.pages.text.alphabets import FUNCTION_WORDS
 from streams.pages.text.language import identify, primary
@@ -51,6 +52,11 @@ def unknown_language(text: str, asked: Collection[str], known: Collection[str]) 
         return ""
     language = next(iter(asked)) if len(asked) == 1 else _sure_language(text)
     return "" if primary(language) in {"", "und", *known} else language
+
+
+def query_language(text: str) -> str:
+    """Return the language (its primary subtag) that a query shows itself; empty if it shows none."""
+    return primary(_sure_language(text) or shown_language(words(text), identify(text).language))
 
 
 def _sure_language(text: str) -> str:

@@ -1,11 +1,13 @@
 """Copies among results: which near-duplicates are one result, and which page of them is shown."""
 
 from collections.abc import Mapping
+from uuid import UUID, uuid5
 
 import pytest
 
-from streams.search.ranking.near_duplicates import group_copies, have_one_text, pages_to_compare
-from streams.stores.protocols import Fingerprint, PageHits, Sight
+from streams.search.ranking.near_duplicates import group_copies, group_versions, have_one_text, pages_to_compare
+from streams.stores.protocols import Fingerprint, Hit, PageHits, Sight
+from tests.stages.gateway_fakes import payload_of, statement
 from tests.unit.search.ranking.test_filters import page
 
 A, B, C = (page(name) for name in "abc")
@@ -78,3 +80,40 @@ def test_only_near_duplicates_are_looked_up() -> None:
 def test_groups_behind_the_window_stay_where_they_are() -> None:
     near, texts = {B.page_id: [A.page_id]}, {A.page_id: text(A, 2), B.page_id: text(B, 1, OTHER)}
     assert [group[0].page_id for group in group_copies([A, B], near, texts, 1)] == [A.page_id, B.page_id]
+
+
+def version(url: str, language: str, score: float) -> PageHits:
+    row = statement(url, f"{language}: the log of checkpoints.", language=language)
+    hit = Hit(uuid5(UUID(int=3), url), score, payload_of(row))
+    return PageHits(hit.payload.page_id, (hit,), score)
+
+
+# The pages by score, the languages of the reader, and the addresses of each result: the one that is shown first.
+VERSIONS = [
+    (["de/log en/log"], ["en"], ["en/log de/log"], "folders; the reader's language is shown"),
+    (["de/log en/log"], ["fr"], ["de/log en/log"], "none in the reader's language: the best one"),
+    (["de/log log:en"], ["en"], ["log:en de/log"], "one language has no tag"),
+    (["log.de.html log.fr.html"], ["fr"], ["log.fr.html log.de.html"], "the tag is a part of the file's name"),
+    (["pt-br/log:pt en/log"], ["pt"], ["pt-br/log:pt en/log"], "a tag with a region"),
+    (["de/log en/lock"], ["en"], ["de/log", "en/lock"], "two pages"),
+    (["de/log:en en/log"], ["en"], ["de/log:en", "en/log"], "the tag is not the language of the text"),
+    (["log:en en/log"], ["en"], ["log:en", "en/log"], "two pages in one language"),
+]
+
+
+@pytest.mark.parametrize(("urls", "reader", "shown", "why"), VERSIONS, ids=[why for *_, why in VERSIONS])
+def test_versions_of_a_page_in_several_languages_are_one_result(
+    urls: list[str], reader: list[str], shown: list[str], why: str
+) -> None:
+    def language_of(path: str) -> str:
+        named = path.partition(":")[2] or path.partition("/")[0]
+        return path.split(".")[1] if "." in path else named
+
+    pages = [
+        version(f"https://a.example/{path.partition(':')[0]}", language_of(path), 9.0 - place)
+        for place, path in enumerate(" ".join(urls).split())
+    ]
+    paths = {page.page_id: path for page, path in zip(pages, " ".join(urls).split(), strict=True)}
+    found = group_versions([[page] for page in pages], reader)
+    assert [" ".join(paths[page.page_id] for page in group) for group in found] == shown
+    assert found[0][0].score == 9.0, "a result has the score of its best page"
