@@ -6,7 +6,6 @@ when the query has no terms, only its meaning. The answer names each part that f
 answer, or a ranking without end, ends the search: SearchUnavailable.
 """
 
-from asyncio import gather
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -158,12 +157,9 @@ class Searcher:
         for depth in depths(query.request, is_checked=is_checked):
             try:
                 found = await self._read(depth, query, deadline, trace)
-                ranking = self._rank(depth, query, found, deadline, trace)
+                further = await self._rank(depth, query, found, deadline, trace)
                 if is_first:
-                    further, rare = await gather(ranking, self._find_rare_words(query, found, deadline))
-                    further.notes.rare, is_first = rare, False
-                else:
-                    further = await ranking
+                    further.notes.rare, is_first = await self._find_rare_words(query, found, deadline), False
             except SearchUnavailable as error:
                 if count_results(settled, query.request) <= query.request.first:
                     raise

@@ -4,7 +4,6 @@ The length of a list counts statements, not pages. A manual, or a page that was 
 on a subject than a list has places, and would hide all other pages.
 """
 
-from asyncio import gather, to_thread
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -167,10 +166,10 @@ async def find_rare_words(
     retrieval: Retrieval, words: Sequence[NamedWord], found: Candidates, deadline: Deadline
 ) -> tuple[RareWord, ...]:
     """Return the rare words of a query; none if the index does not answer: then nothing is said about them."""
-    suspects = await to_thread(find_suspects, words, found.sparse)
+    suspects = find_suspects(words, found.sparse)
     try:
         async with deadline.for_rare_words():
-            rare = await gather(*map(retrieval.pages_with, suspects))
+            rare = [await retrieval.pages_with(word) for word in suspects]
     except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
         log.warning("rare words of a query were not looked for", error=str(error))
         return ()
