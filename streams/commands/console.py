@@ -57,6 +57,8 @@ UNBROKEN = ConsoleDimensions(100_000, 25)
 NAME = "riffle"
 _COMMAND = re.compile(rf"(?<![\w./-]){NAME}(?= [a-z])")
 """The program's name before a command, in a text."""
+_WORD = re.compile(r"\S+\s?|\s")
+"""A word, with the white space behind it."""
 
 
 def program(typed: str | None = None, folder: Path | None = None) -> str:
@@ -119,7 +121,7 @@ class PlainConsole(Console):
         whole = self.render_str(text) if isinstance(text, str) else text
         breaks: list[int] = []
         column = indent
-        for word in re.finditer(r"\S+\s?|\s", whole.plain):
+        for word in _WORD.finditer(whole.plain):
             width = cell_len(word[0].rstrip())
             if column + width > self.width and column > indent:
                 breaks.append(word.start())

@@ -146,7 +146,7 @@ INDEX_FILES = ("index.html", "index.htm", "index.xhtml")
 
 
 def page_urls(address: str) -> tuple[str, ...]:
-    """Return the URLs of `possible_urls`, and those of the same page by its folder or by its index file.
+    """Return the URLs of `possible_urls`, and the URLs of the same page by its folder or by its index file.
 
     Raises InvalidUrl if there is none.
     """

@@ -115,7 +115,7 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
 
 @dataclass(frozen=True, slots=True)
 class InFrontier:
-    """What the frontier says of a URL now."""
+    """The answer of the frontier about a URL."""
 
     host: FrontierHost | None = None
     """The row of its host."""

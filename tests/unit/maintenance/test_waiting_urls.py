@@ -1,4 +1,4 @@
-"""What the frontier says of a page that waits: the reason is that of its host, and not only that it waits."""
+"""The reason why a page waits: what its host waits for, and not only that it waits."""
 
 from dataclasses import replace
 from typing import Any
