@@ -78,6 +78,8 @@ _TEXTS = {
     "แล้ว คือ ต้อง ถูก ไป มา ทำ เมื่อ แห่ง ต่อ ด้วย ยัง อะไร ใคร ไหน เท่าไร เมื่อไร ทำไม อย่างไร กี่ ไหม ที่ไหน "
     "หรือไม่",
 }
+CONJUNCTIONS = frozenset({"and", "or", "und", "oder", "et", "ou", "y", "o", "e"})
+"""Words that join items of a list, and clauses."""
 FUNCTION_WORDS = {label: frozenset(text.split()) for label, text in _TEXTS.items()}
 FUNCTION_WORDS["en"] |= QUESTION_WORDS
 MIN_SHOWN = 2

@@ -14,6 +14,8 @@ EMBED_SHARE = 0.4
 """Maximum share of the deadline for the query's embedding."""
 SIMILAR_SECONDS = 0.25
 """Maximum wait for the similar pages (seconds)."""
+SENTENCES_SHARE = 0.25
+"""Maximum share of the deadline for the second look at the statements of the first pages."""
 RERANK_SHARE = 0.25
 """Maximum share of the deadline for the cross-encoder."""
 AFTER_RESULTS_SECONDS = 0.25
@@ -63,6 +65,9 @@ class Deadline:
 
     def for_similar(self) -> asyncio.Timeout:
         return self._within(SIMILAR_SECONDS)
+
+    def for_sentences(self) -> asyncio.Timeout:
+        return self._within(self._seconds * SENTENCES_SHARE)
 
     @property
     def reranking_seconds(self) -> float:

@@ -18,17 +18,18 @@ from uuid import UUID
 
 from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure, OptionalPart, Rest
-from streams.search.ranking.fusion import PARTS, is_whole, makes_sense
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.statements.sentences.lengths import word_count
 from streams.statements.sentences.open_texts import OMISSION
 from streams.statements.sentences.reading_alone import (
     LEAD_OF_LIST,
+    is_complete,
     is_line_of_contents,
     is_navigation,
     is_of_each_page,
     is_sentence,
+    reads_alone,
 )
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Fingerprint, Hit, PageHits, Visible
@@ -40,6 +41,9 @@ MIN_SENTENCE_WORDS = 8
 """Minimum words of a first sentence, if the page has one. Slogans and greetings at the top of a page are shorter."""
 MIN_FOOT_ORDINAL = 5
 """Minimum place of a notice (`last modified`, a version) that begins the foot of a page. An earlier one is a byline."""
+PARTS = frozenset({"item", "list", "row"})
+"""Kinds of statements that are shown in place of the page's first sentence, which says less about the query. A link to
+another page is none: it says what that page is about."""
 _LEAD_ENDS = (":", "：", OMISSION)
 MAX_ORDINAL = 24
 """Number of first statements of a page that are looked at: a page often begins with a table of contents."""
@@ -198,9 +202,21 @@ def _introduce(hit: Hit) -> Hit:
 def _may_be_shown(hit: Hit, frame: Collection[UUID]) -> bool:
     """Return whether no sentence needs to be read: a line of prose without an end mark is a title, if its page has any
     real sentence."""
-    return makes_sense(hit, frame) if hit.payload.kind in PARTS else is_whole(hit, frame)
+    if hit.payload.kind in PARTS:
+        return _makes_sense(hit, frame)
+    return _is_quotable(hit, frame) and is_complete(hit.payload.text, hit.payload.kind, hit.payload.context)
+
+
+def _makes_sense(hit: Hit, frame: Collection[UUID]) -> bool:
+    """Return whether a reader of results learns something by the statement itself."""
+    return _is_quotable(hit, frame) and reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)
+
+
+def _is_quotable(hit: Hit, frame: Collection[UUID]) -> bool:
+    """Return False for a line of a site's frame, and for a text that readers of the page may not see."""
+    return hit.id not in frame and not hit.payload.doubtful
 
 
 def _is_real_sentence(hit: Hit, frame: Collection[UUID]) -> bool:
     text = hit.payload.text.strip()
-    return hit.payload.kind == "sentence" and is_sentence(text) and makes_sense(hit, frame)
+    return hit.payload.kind == "sentence" and is_sentence(text) and _makes_sense(hit, frame)

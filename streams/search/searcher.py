@@ -36,7 +36,6 @@ from streams.search.ranker import PASSES, Ranker, Reader
 from streams.search.ranking.confidence import min_confidence
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext, RareWord
 from streams.search.ranking.filters import Rules, pass_checks
-from streams.search.ranking.fusion import first_pages
 from streams.search.ranking.rules import NO_RULES, PersonalRules
 from streams.search.ranking.weights import weight_of
 from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
@@ -45,6 +44,7 @@ from streams.search.retrieval.lists import RARE_STATEMENTS, Retrieval, find_rare
 from streams.search.retrieval.measuring import IndexBound, RecallProbe
 from streams.search.retrieval.model_fit import query_language
 from streams.search.retrieval.query import IndexQuery, QueryReader
+from streams.search.sentences import SentenceReader, choose_sentences
 from streams.search.trace import Part, Trace, milliseconds_since
 from streams.seen.stores import SeenStores
 from streams.stores.page_record import Normalized
@@ -105,6 +105,7 @@ class Searcher:
         self._queries = QueryReader(stores, on_failure, options.model_languages)
         self._block_lists = BlockLists(options.block_lists)
         self._ranker = Ranker(_readers(stores, options, on_failure), passes)
+        self._sentences = SentenceReader(stores, on_failure)
         self._extras = ExtrasReader(stores, on_failure)
 
     async def find(self, request: SearchRequest, deadline: Deadline) -> Found:
@@ -121,7 +122,8 @@ class Searcher:
             self._index_bound.offer()
         following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
         frame = ranked.notes.frame
-        shown = tuple(first_pages(page.shown, request.per_page, STATEMENTS_PER_PAGE, frame))
+        looked = await self._sentences.read(page.shown, query, deadline, trace)
+        shown = tuple(await choose_sentences(page.shown, looked, STATEMENTS_PER_PAGE, frame))
         is_phrase = bool(query.filters.phrases)
         extras = await self._extras.of(shown, request.visible, deadline, trace, is_phrase=is_phrase, frame=frame)
         duplicates = ranked.notes.near_duplicates

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from streams.language.function_words import CONJUNCTIONS
 from streams.pages.document.model import Document
 from streams.statements.outline import Piece
 from streams.statements.sentences.lengths import MAX_JOINED_WORDS, word_count
@@ -21,9 +22,6 @@ MAX_ITEM_WORDS = 12
 SEPARATOR = "; "
 _ENDS = (",", ";", ":", ".", "，", "；", "、", "。")
 """The ends of an item behind which no separator is needed."""
-
-
-_CONJUNCTIONS = frozenset({"and", "or", "und", "oder", "et", "ou", "y", "o", "e"})
 
 
 class Drafted(Protocol):
@@ -97,7 +95,7 @@ def _is_enumeration(texts: Sequence[str]) -> bool:
 
 
 def _ends_with_conjunction(text: str) -> bool:
-    return text.rpartition(" ")[2] in _CONJUNCTIONS
+    return text.rpartition(" ")[2] in CONJUNCTIONS
 
 
 def _join(texts: Sequence[str]) -> str:

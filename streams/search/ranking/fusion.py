@@ -12,14 +12,12 @@ grouping asks again, without the points that it has found, until the groups are 
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.frame_lines import find_frame_lines, weaken
-from streams.statements.sentences import reading_alone
-from streams.statements.sentences.reading_alone import is_complete, reads_alone
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.stores.statement_payload import id_of
 from streams.stores.vector_collection import round_score, sort_hits
@@ -30,16 +28,9 @@ REFERENCE_PAGES = 100
 """Number of first pages of a list. Their mean and deviation are the measure of the list's scores."""
 REFERENCE_STATEMENTS = 200
 """Maximum number of first statements of a list that these pages come from: as many as the shortest lists have."""
-LOOKED_AT_PER_SHOWN = 3
-"""Number of a page's first statements that are looked at for each statement that is shown."""
 LISTS = ("meaning", "words")
 """The signals of the dense and the sparse list."""
 _MIN_DEVIATION = 1e-6
-FACTS = frozenset({"item", "list"})
-"""Kinds of statements that say a fact without an end mark: "free tea on each ferry"."""
-PARTS = FACTS | {"row"}
-"""Kinds of statements that are shown in place of the page's first sentence, which says less about the query. A link to
-another page is none: it says what that page is about."""
 
 
 def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:
@@ -168,72 +159,3 @@ def _group_by_page(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[
         groups[hit.payload.page_key].append(hit)
     found = [PageHits(id_of(page), tuple(group), pages[id_of(page)]) for page, group in groups.items()]
     return sorted(found, key=lambda page: (-round_score(page.score), page.hits[0].id))
-
-
-def _drop_repeated_texts(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return the hits without the hits that have the text of a better hit.
-
-    A question in the list at the top and above its answer, or a notice in two boxes, would take the place of another
-    statement. Both stay in the index, where each has its own context and its own following sentences.
-    """
-    if len(hits) == 1:
-        return tuple(hits)
-    by_text: dict[str, Hit] = {}
-    for hit in hits:
-        by_text.setdefault(_text_key(hit), hit)
-    return tuple(by_text.values())
-
-
-def first_pages(pages: Sequence[PageHits], count: int, per_page: int, frame: Collection[UUID] = ()) -> list[PageHits]:
-    """Return the first pages, each with its first statements, without changing the order of the pages.
-
-    Half sentences, and lines of the site's frame, are shown only where nothing else of the page matched.
-    """
-    return [PageHits(page.page_id, _choose_shown(page.hits, per_page, frame), page.score) for page in pages[:count]]
-
-
-def _choose_shown(hits: Sequence[Hit], count: int, frame: Collection[UUID]) -> tuple[Hit, ...]:
-    """Return the first statements that make sense by themselves; without any, the first ones.
-
-    Among those, texts that may miss their end are left out behind a complete one, except for the page's best statement;
-    and so are short sentences without one before them.
-    """
-    first = _drop_repeated_texts(hits)[: LOOKED_AT_PER_SHOWN * count]
-    alone, complete = list[Hit](), list[Hit]()
-    for hit in first:
-        if not makes_sense(hit, frame):
-            continue
-        alone.append(hit)
-        says_enough = is_whole(hit, frame) and not (complete and may_say_little(hit))
-        if says_enough or (hit is first[0] and hit.payload.kind in FACTS):
-            complete.append(hit)
-        if len(complete) == count:  # the others would not be shown
-            break
-    sure = [hit for hit in first if not hit.payload.doubtful]
-    return tuple((complete or alone or sure or first)[:count])
-
-
-def may_say_little(hit: Hit) -> bool:
-    """Return whether the statement is a short sentence that is shown without another one before it."""
-    payload = hit.payload
-    return not payload.before and reading_alone.may_say_little(payload.text, payload.kind, payload.context)
-
-
-def makes_sense(hit: Hit, frame: Collection[UUID]) -> bool:
-    """Return whether a reader of results learns something by the statement itself."""
-    return is_quotable(hit, frame) and reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)
-
-
-def is_quotable(hit: Hit, frame: Collection[UUID]) -> bool:
-    """Return False for a line of a site's frame, and for a text that readers of the page may not see."""
-    return hit.id not in frame and not hit.payload.doubtful
-
-
-def is_whole(hit: Hit, frame: Collection[UUID]) -> bool:
-    """Return whether the statement makes sense, and its end shows that nothing is missing."""
-    return is_quotable(hit, frame) and is_complete(hit.payload.text, hit.payload.kind, hit.payload.context)
-
-
-def _text_key(hit: Hit) -> str:
-    """Return a key that is equal for equal texts in any case, with any spaces. A hit without text has its own key."""
-    return " ".join(hit.payload.text.split()).casefold() or str(hit.id)

@@ -155,8 +155,6 @@ _MAX_KEPT_CHARS = 1_000
 _MAX_LICENCE_WORDS = 60
 MAX_SHORT_CHARS = 70
 """Maximum length of a sentence that may say little by itself (characters)."""
-_FACT = re.compile(r"\d|\s[\"'“‘«(]?[A-Z]")
-"""A number, or the capital of a name behind the first word."""
 _MAX_LINE_WORDS = 25
 """Maximum words of a line that is the same on each page: a longer text says something about its subject."""
 
@@ -230,15 +228,6 @@ def is_short(text: str) -> bool:
     Among longer ones it is one of thirty (1,827 labels of shown statements).
     """
     return len(text) < MAX_SHORT_CHARS
-
-
-def may_say_little(text: str, kind: str, context: Sequence[str]) -> bool:
-    """Return whether a short sentence has no fact and no other one before it, or a listing has no lead-in.
-
-    A number or a name is a fact: "The tower was finished in 1931." may be the source of an answer.
-    """
-    is_vague = kind == "sentence" and is_short(text) and _FACT.search(text) is None
-    return (kind == "code" or is_vague) and not _has_lead(context)
 
 
 def is_line_of_contents(text: str, kind: str) -> bool:

@@ -203,8 +203,9 @@ class _Collection:
             raise PoisonError(f"expected dim: {self.model.dimensions}, got {len(query)}")
         if not self.points:
             return []
-        scores = self._matrix @ self._scale_rows(np.asarray([query], dtype=np.float32))[0]
-        return self._best(np.arange(len(scores)), scores, visible, filters, limit)
+        rows = np.arange(len(self.points)) if filters.page_id is None else self._rows_of(filters.page_id)
+        scores = self._matrix[rows] @ self._scale_rows(np.asarray([query], dtype=np.float32))[0]
+        return self._best(rows, scores, visible, filters, limit)
 
     def by_words(self, query: SparseVector, visible: Visible, filters: Filters, limit: int) -> list[Hit]:
         """Return the best hits. A score is the sum over the shared terms of query weight x document weight x IDF."""
@@ -218,6 +219,7 @@ class _Collection:
                     scores[rows] += weight * weights * self._idf(len(rows), audience)
                     matched[rows] = True
         rows = np.flatnonzero(matched)
+        rows = rows if filters.page_id is None else np.intersect1d(rows, self._rows_of(filters.page_id))
         return self._best(rows, scores[rows], visible, filters, limit)
 
     def _best(
@@ -239,6 +241,17 @@ class _Collection:
     def _idf(self, count: int, audience: str) -> float:
         """Return the IDF of a term, as Qdrant's modifier `idf` does: BM25's, never negative."""
         return math.log((self._documents[audience] - count + 0.5) / (count + 0.5) + 1)
+
+    def _rows_of(self, page: UUID) -> NDArray[np.int64]:
+        return np.array(self._pages.get(page, ()), dtype=np.int64)
+
+    @cached_property
+    def _pages(self) -> dict[UUID, list[int]]:
+        """The rows of the points of each page."""
+        rows: defaultdict[UUID, list[int]] = defaultdict(list)
+        for row, point in enumerate(self._listed):
+            rows[point.payload.page_id].append(row)
+        return dict(rows)
 
     @cached_property
     def _listed(self) -> list[Point]:
@@ -273,7 +286,7 @@ class _Collection:
         return scaled
 
     def _forget(self) -> None:
-        for name in ("_listed", "_matrix", "_postings", "_documents"):
+        for name in ("_listed", "_pages", "_matrix", "_postings", "_documents"):
             self.__dict__.pop(name, None)
 
 

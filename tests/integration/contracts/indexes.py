@@ -1,12 +1,13 @@
 """Statements for the contract of vector indexes, and a search in them as the gateway combines it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from uuid import UUID, uuid5
 
 import numpy as np
 
 from streams.models.protocols import ModelInfo
-from streams.search.ranking.fusion import first_pages, merge_lists
+from streams.search.ranking.fusion import merge_lists
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import EVERYTHING, Filters, PageHits, Point, SparseVector, Visible
 from streams.stores.qdrant.index import QdrantIndex
@@ -89,7 +90,7 @@ async def search(
 ) -> list[PageHits]:
     """The first pages of the two lists, as the gateway combines them."""
     found = await index.candidates(dense=dense, sparse=sparse, visible=visible, filters=filters, limit=candidates)
-    return first_pages(merge_lists(found), pages, per_page)
+    return [replace(page, hits=page.hits[:per_page]) for page in merge_lists(found)[:pages]]
 
 
 async def filled(index: Index, *points: Point) -> str:

@@ -5,7 +5,6 @@ import pytest
 from streams.statements.sentences.reading_alone import (
     is_complete,
     is_line_of_contents,
-    may_say_little,
     reads_alone,
 )
 
@@ -209,23 +208,6 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
 )
 def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:
     assert not reads_alone(text, kind, context)
-
-
-@pytest.mark.parametrize(
-    ("little", "text", "kind", "context"),
-    [
-        (True, "There are too many ferries.", "sentence", HEADINGS),
-        (False, "There are too many ferries.", "sentence", (*HEADINGS, "The harbour is full.")),
-        (False, "There are too many ferries.", "item", HEADINGS),
-        (False, "The harbour was built in 1931.", "sentence", HEADINGS),
-        (False, "The harbour belongs to the town of Oban.", "sentence", HEADINGS),
-        (False, "The ferry of the north leaves at noon, and comes back in the evening with tea.", "sentence", HEADINGS),
-        (True, "ferry --leave", "code", HEADINGS),
-        (False, "ferry --leave", "code", LEAD),
-    ],
-)
-def test_may_say_little(little: bool, text: str, kind: str, context: tuple[str, ...]) -> None:
-    assert may_say_little(text, kind, context) is little
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID, uuid5
 
 from streams.search.ranking.frame_lines import FRAME_WEIGHT, MIN_REPEATS, find_frame_lines, weaken
-from streams.search.ranking.fusion import first_pages
-from streams.stores.protocols import Candidates, Hit, PageHits
+from streams.stores.protocols import Candidates, Hit
 from tests.stages.gateway_fakes import payload_of, statement
 
 DONATE = "Please donate to keep the servers of the harbour running."
@@ -69,10 +68,3 @@ def test_a_line_of_the_frame_keeps_half_of_its_distance_to_the_floor() -> None:
         (last.id, 0.5),
     ]
     assert found.sparse[0].score == FRAME_WEIGHT * 0.9
-
-
-def test_a_line_of_the_frame_is_shown_only_where_nothing_else_matched() -> None:
-    line, other = hit("https://a.example/", DONATE, 0.9), hit("https://a.example/", "The ferry leaves at noon.", 0.2)
-    page = PageHits(line.payload.page_id, (line, other), 0.9)
-    assert first_pages([page], 1, 3, {line.id})[0].hits == (other,)
-    assert first_pages([PageHits(page.page_id, (line,), 0.9)], 1, 3, {line.id})[0].hits == (line,)

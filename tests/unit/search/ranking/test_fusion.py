@@ -1,13 +1,12 @@
 """The combination of the two lists: scores count, not ranks, and neither list drowns the other."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from uuid import UUID, uuid5
 
 import pytest
 from hypothesis import strategies as st
 
-from streams.search.ranking.fusion import REFERENCE_STATEMENTS, first_pages, merge_lists, scale_of
+from streams.search.ranking.fusion import REFERENCE_STATEMENTS, merge_lists, scale_of
 from streams.stores.protocols import Candidates, Hit
 from streams.stores.statement_payload import StatementPayload
 
@@ -51,71 +50,6 @@ def test_the_weight_decides_between_the_lists() -> None:
     found = lists({"a": 0.9, "b": 0.1}, {"b": 9.0, "a": 1.0})
     assert names(found, 0.9) == ["a", "b"]
     assert names(found, 0.1) == ["b", "a"]
-
-
-def test_statements_that_read_alone_are_shown_before_rows_of_links() -> None:
-    hits = [
-        hit("a1", 0.9, "Prev | Up | Next"),
-        hit("a2", 0.8, "The ferry leaves at noon."),
-        hit("a3", 0.7, "a storm, or"),
-        hit("b1", 0.6, "Prev | Up | Next"),
-    ]
-    pages = first_pages(merge_lists(Candidates(tuple(hits), (), 10)), 5, 3)
-    assert [[one.payload.text for one in page.hits] for page in pages] == [
-        ["The ferry leaves at noon."],
-        ["Prev | Up | Next"],
-    ]
-    assert pages == first_pages(pages, 5, 3)
-
-
-SENTENCE, SHORT, TITLE, FACT = (
-    "The ferry leaves the harbour of the north at noon on each day of the week.",
-    "The ferry waits for the tide.",
-    "Leaving and coming back in the same week",
-    "free tea on each ferry",
-)
-
-
-@pytest.mark.parametrize(
-    ("shown", "matched"),
-    [
-        ([SENTENCE], [(TITLE, "sentence"), (SENTENCE, "sentence")]),
-        ([TITLE], [(TITLE, "sentence"), ("Prev | Up | Next", "sentence")]),
-        ([FACT, SENTENCE], [(FACT, "item"), (SENTENCE, "sentence")]),  # the fact may be the answer
-        ([SENTENCE], [(SENTENCE, "sentence"), (FACT, "item")]),
-        ([SENTENCE], [("Oban | 12 km | one hour", "row"), (SENTENCE, "sentence")]),
-        ([SENTENCE], [(FACT, "link"), (SENTENCE, "sentence")]),  # a name of another page
-        ([FACT], [(FACT, "link"), ("Prev | Up | Next", "sentence")]),
-        ([SENTENCE], [("[rope87] The long ropes. J. Mast.", "sentence"), (SENTENCE, "sentence")]),
-        ([FACT], [("long ropes - ropes.html#long", "item"), (FACT, "link")]),
-        ([SENTENCE], [(SENTENCE, "sentence"), (SHORT, "sentence")]),  # a short one may say little by itself
-        ([SHORT, SENTENCE], [(SHORT, "sentence"), (SENTENCE, "sentence")]),  # the best statement may be the answer
-    ],
-)
-def test_a_text_that_may_be_a_title_is_left_out_behind_a_sentence(
-    shown: list[str], matched: list[tuple[str, str]]
-) -> None:
-    hits = [hit(f"a{place}", 0.9 - place / 10, text, kind) for place, (text, kind) in enumerate(matched)]
-    found = first_pages(merge_lists(Candidates(tuple(hits), (), 10)), 5, 3)
-    assert [each.payload.text for each in found[0].hits] == shown
-
-
-def test_a_short_sentence_is_shown_with_the_one_before_it() -> None:
-    row = {**hit("a2", 0.8, SHORT).payload.row(), "before": "The harbour is full."}
-    hits = (hit("a1", 0.9, SENTENCE), replace(hit("a2", 0.8, SHORT), payload=StatementPayload.of_row(row)))
-    found = first_pages(merge_lists(Candidates(hits, (), 10)), 5, 3)
-    assert [each.payload.text for each in found[0].hits] == [SENTENCE, SHORT]
-
-
-def test_equal_texts_of_a_page_are_one_statement() -> None:
-    same = [hit("a1", 0.9, "They do."), hit("a2", 0.8, "they  DO."), hit("b1", 0.7, "They do.")]
-    found = merge_lists(Candidates(tuple(same), (), 10))
-    assert [[one.payload.url for one in page.hits] for page in first_pages(found, 2, 3)] == [["a1"], ["b1"]]
-
-
-def test_the_first_statements_of_the_first_pages() -> None:
-    found = merge_lists(lists({"a1": 0.9, "a2": 0.8, "a3": 0.7, "b1": 0.6}, {}))
-    assert [[one.payload.url for one in page.hits] for page in first_pages(found, 1, 2)] == [["a1", "a2"]]
 
 
 scores = st.dictionaries(st.sampled_from([f"{page}{n}" for page in "abcdef" for n in range(3)]), st.floats(0.001, 30))

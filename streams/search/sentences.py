@@ -1,0 +1,274 @@
+"""The second look: the sentences that are shown of the first pages, chosen among all statements of these pages.
+
+The lists have the statements that are near the whole query. A page that is right often has a better one, which is not
+in them: the answer to a question may have no word of it, and a question of two parts is near statements that are a
+little about both. So the index is asked once more, for these pages only, with the whole query and with each clause of
+it. A statement is judged by what it is near to, by the words of the query that it has, and by its form. The weights
+were fitted on questions about other pages than those that judge them (docs/decisions/0135).
+"""
+
+import asyncio
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from uuid import UUID
+
+from streams.language.function_words import CONJUNCTIONS
+from streams.pages.text.tokens import drop_box_labels
+from streams.search.deadline import Deadline
+from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.ranking.word_coverage import Words, cut, shares_of, words_in
+from streams.search.retrieval.query import IndexQuery
+from streams.search.trace import Trace
+from streams.seen.stores import SeenStores
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.reading_alone import is_complete, reads_alone
+from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload
+from streams.vectors.bm25 import query_words, statement_terms
+
+PAGES = 10
+"""Maximum pages whose statements are all looked at: the first results."""
+LISTED = 12
+"""Maximum statements of a page for the query, for each clause, and by words."""
+MAX_CLAUSES = 3
+"""Maximum clauses of a query: as many as a result shows statements."""
+MIN_CLAUSE_WORDS = 3
+"""Minimum words of a clause."""
+MAX_CHARS = 1_000
+"""Maximum length of a statement, and of its context, whose words are read (characters)."""
+NEARNESS = 0.75
+"""Worth of one standard deviation of the cosines of all statements looked at."""
+OWN_WORDS = 2.0
+"""Worth of all words of the query in the statement itself."""
+ALL_WORDS = 1.3
+"""Worth of all words of the query in the statement and its context."""
+LENGTH = 1.5
+"""Maximum loss of a statement that is much shorter or longer than USUAL_WORDS."""
+USUAL_WORDS = 19
+OPEN = 0.5
+"""Loss of a statement that may miss its end."""
+SENSELESS = 1.0
+"""Loss of a statement that needs its page: half a sentence, a row of links, a title."""
+OF_THE_WHOLE = 0.3
+"""Share of the whole query in the score for a clause, which often names no subject: "and how long does it last"."""
+MAX_BEHIND = 2.0
+"""Maximum distance of a page's best statement for a clause to the best one of all pages: beyond it, there is none."""
+REST_SECONDS = 2.0
+"""Pause after a failure before the pages are looked at again (seconds)."""
+_BORDERS = re.compile(r"[,;:?!，；：、？！。؟،؛]+")
+
+
+def clauses_of(text: str) -> tuple[str, ...]:
+    """Return the clauses of a query, at marks and conjunctions; none if there are not at least two.
+
+    Clauses of fewer words are left out: what is before them is part of the whole query.
+    """
+    found = [" ".join(words) for part in _BORDERS.split(text) for words in _divide(part.split())]
+    long = [clause for clause in found if word_count(clause) >= MIN_CLAUSE_WORDS]
+    return tuple(long[:MAX_CLAUSES]) if len(long) > 1 else ()
+
+
+def _divide(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the runs of words between conjunctions. A conjunction behind few words joins names: "dogs and cats"."""
+    start = 0
+    for place, word in enumerate(words):
+        if word.casefold() in CONJUNCTIONS and (place == start or place - start >= MIN_CLAUSE_WORDS):
+            yield words[start:place]
+            start = place + 1
+    yield words[start:]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The statements of the first pages that were found for a query and each clause of it."""
+
+    lists: Mapping[UUID, Sequence[Sequence[Hit]]]
+    """By page: the lists for the query and each clause, with cosines as scores, and the list by words behind them."""
+    words: Sequence[Words]
+    """The terms of the words of the query, and of each clause."""
+
+
+class SentenceReader:
+    """The reader of the first pages' statements. Each process has one, which remembers its failures."""
+
+    def __init__(self, stores: SeenStores, on_failure: OnFailure) -> None:
+        self._stores = stores
+        self._part = OptionalPart("sentences of pages", partial(on_failure, "vectors"), Rest(REST_SECONDS))
+
+    async def read(self, pages: Sequence[PageHits], query: IndexQuery, deadline: Deadline, trace: Trace) -> Looked:
+        """Return the statements found; none if the index does not answer in time. Raises nothing."""
+        clauses = clauses_of(query.text) if query.dense is not None else ()
+        with trace.timed("sentences_ms"):
+            found = await self._part.read(lambda: self._ask(pages, query, clauses), deadline.for_sentences())
+        lists = found or {}
+        trace.similarities = {
+            **trace.similarities,
+            **{hit.id: hit.score for of_page in lists.values() for hit in of_page[0] if query.dense is not None},
+        }
+        language = query.request.languages[0] if len(query.request.languages) == 1 else ""
+        return Looked(lists, (query.words, *(query_words(clause, language) for clause in clauses)))
+
+    async def _ask(
+        self, pages: Sequence[PageHits], query: IndexQuery, clauses: Sequence[str]
+    ) -> dict[UUID, Sequence[Sequence[Hit]]]:
+        ids = [page.page_id for page in pages[:PAGES]]
+        vectors = [query.dense] if query.dense is not None else []
+        if clauses:
+            vectors += list((await self._stores.embedder.embed(clauses, "query")).tolist())
+        found = await self._stores.search_pages(
+            ids,
+            dense=vectors,
+            sparse=query.sparse,
+            visible=query.request.visible,
+            filters=query.filters,
+            limit=LISTED,
+        )
+        each = len(vectors) + (query.sparse is not None)
+        return {page: found[place * each : (place + 1) * each] for place, page in enumerate(ids)}
+
+
+async def choose_sentences(
+    pages: Sequence[PageHits], looked: Looked, count: int, frame: Collection[UUID] = ()
+) -> list[PageHits]:
+    """Return the pages, each with the statements that are shown of it, the best first. It computes in a thread."""
+    return await asyncio.to_thread(choose_shown, pages, looked, count, frame)
+
+
+def choose_shown(pages: Sequence[PageHits], looked: Looked, count: int, frame: Collection[UUID] = ()) -> list[PageHits]:
+    """Return the pages, each with at most `count` statements: for each clause the best one, then the best for all.
+
+    The scores of the statements are comparable between these pages.
+    """
+    looked_at = [page for page in pages if looked.lists.get(page.page_id)]
+    others = [page for page in pages if not looked.lists.get(page.page_id)]
+    found = {page.page_id: page for group in (looked_at, others) for page in _choose(group, looked, count, frame)}
+    return [found[page.page_id] for page in pages]
+
+
+def _choose(pages: Sequence[PageHits], looked: Looked, count: int, frame: Collection[UUID]) -> Iterator[PageHits]:
+    """Yield pages whose statements have scores of one kind: cosines, or what the lists gave them."""
+    judged = [_Candidates(page, looked.lists.get(page.page_id, ()), frame) for page in pages]
+    scores = [_judge(judged, place, words) for place, words in enumerate(looked.words)]
+    whole, clauses = scores[0], [_mix(scores[0], clause) for clause in scores[1:]]
+    best = [max((max(of_page, default=-math.inf) for of_page in clause), default=0.0) for clause in clauses]
+    for place, each in enumerate(judged):
+        asked = [clause[place] for clause, most in zip(clauses, best, strict=True) if _reaches(clause[place], most)]
+        yield replace(each.page, hits=each.choose(count, whole[place], asked))
+
+
+def _reaches(of_page: Sequence[float], best: float) -> bool:
+    return max(of_page, default=-math.inf) >= best - MAX_BEHIND
+
+
+def _mix(whole: Sequence[Sequence[float]], clause: Sequence[Sequence[float]]) -> list[list[float]]:
+    return [
+        [OF_THE_WHOLE * a + (1 - OF_THE_WHOLE) * b for a, b in zip(*of_page, strict=True)]
+        for of_page in zip(whole, clause, strict=True)
+    ]
+
+
+class _Candidates:
+    """The statements of a page that may be shown. Those of the site's frame are some only where there are no others."""
+
+    def __init__(self, page: PageHits, lists: Sequence[Sequence[Hit]], frame: Collection[UUID]) -> None:
+        self.page, self._lists = page, lists or (page.hits,)
+        by_text: dict[str, Hit] = {}
+        for hit in (*page.hits, *(hit for each in lists for hit in each)):
+            by_text.setdefault(_key(hit.payload.text) or str(hit.id), hit)
+        sure = [hit for hit in by_text.values() if not hit.payload.doubtful]
+        self.hits = [hit for hit in sure if hit.id not in frame] or sure or list(by_text.values())
+
+    def nearness(self, place: int) -> list[float]:
+        """Return how near each statement is to the query, or a clause: what is not in the list, as its last one."""
+        of_list = self._lists[place] if place < len(self._lists) else ()
+        known = {hit.id: hit.score for hit in of_list}
+        least = min(known.values(), default=0.0)
+        return [known.get(hit.id, least) for hit in self.hits]
+
+    @cached_property
+    def forms(self) -> list[tuple[float, float]]:
+        """The losses of each statement: for its form, which words make up for, and for being senseless alone."""
+        return [_losses(hit.payload) for hit in self.hits]
+
+    def choose(self, count: int, whole: Sequence[float], clauses: Sequence[Sequence[float]]) -> tuple[Hit, ...]:
+        chosen: list[int] = []
+        title = _key(self.page.hits[0].payload.title)
+        for scores in (*clauses, *[whole] * count):
+            if len(chosen) == min(count, len(self.hits)):
+                break
+            shown = {
+                _key(line) for place in chosen for line in (*self.hits[place].payload.context, self._before(place))
+            }
+            others = [place for place in range(len(self.hits)) if place not in chosen]
+            fresh = [place for place in others if _key(self.hits[place].payload.text) not in {*shown, title}]
+            if not chosen:
+                fresh = fresh or others
+            if fresh:
+                chosen.append(max(fresh, key=lambda place: (scores[place], -place)))
+        chosen.sort(key=lambda place: -whole[place])
+        return tuple(self._shown_once([replace(self.hits[place], score=whole[place]) for place in chosen]))
+
+    def _before(self, place: int) -> str:
+        return self.hits[place].payload.before
+
+    @staticmethod
+    def _shown_once(hits: Sequence[Hit]) -> Iterator[Hit]:
+        """Yield the statements without lines of context that are shown above them as statements."""
+        above: set[str] = set()
+        for hit in hits:
+            payload = hit.payload
+            context = [line for line in payload.context if _key(line) not in above]
+            before = "" if _key(payload.before) in above else payload.before
+            above.add(_key(payload.text))
+            if len(context) == len(payload.context) and before == payload.before:
+                yield hit
+            else:
+                row = payload.row() | {"context": context, "before": before}
+                yield replace(hit, payload=StatementPayload.of_row(row))
+
+
+def _judge(judged: Sequence[_Candidates], place: int, words: Words) -> list[list[float]]:
+    """Return the scores of each page's statements for the query, or for a clause at this place."""
+    near = [each.nearness(place) for each in judged]
+    mean, deviation = _measure([value for of_page in near for value in of_page])
+    hits = [hit for each in judged for hit in each.hits]
+    own = iter(
+        shares_of([words_in(_terms(hit, ()), words) for hit in hits], len(words)) if words else [0.0] * len(hits)
+    )
+    with_context = [words_in(_terms(hit, drop_box_labels(hit.payload.context)), words) for hit in hits] if words else []
+    shares = iter(shares_of(with_context, len(words)) if words else [0.0] * len(hits))
+    scores = []
+    for each, values in zip(judged, near, strict=True):
+        of_page = []
+        for value, (form, senseless) in zip(values, each.forms, strict=True):
+            has, has_with_context = next(own), next(shares)
+            worth = NEARNESS * (value - mean) / deviation + OWN_WORDS * has + ALL_WORDS * has_with_context
+            of_page.append(worth - form * (1 - has) - senseless)
+        scores.append(of_page)
+    return scores
+
+
+def _measure(values: Sequence[float]) -> tuple[float, float]:
+    mean = math.fsum(values) / max(len(values), 1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / max(len(values), 1)
+    return mean, max(math.sqrt(variance), 1e-6)
+
+
+def _terms(hit: Hit, above: Sequence[str]) -> frozenset[int]:
+    payload = hit.payload
+    return statement_terms([payload.text[:MAX_CHARS], *cut(above, MAX_CHARS)], payload.language)
+
+
+def _losses(payload: StatementPayload) -> tuple[float, float]:
+    text, kind, context = payload.text, payload.kind, payload.context
+    length = LENGTH * min(1.0, math.log((word_count(text) + 1) / (USUAL_WORDS + 1)) ** 2)
+    is_open = not is_complete(text, kind, context)
+    return length + OPEN * is_open, SENSELESS * (not reads_alone(text, kind, context))
+
+
+def _key(text: str) -> str:
+    """Return a key that is equal for equal texts in any case, with any spaces."""
+    return " ".join(text.split()).casefold()
