@@ -33,6 +33,8 @@ PAGES = 10
 """Maximum pages whose statements are all looked at: the first results."""
 LISTED = 12
 """Maximum statements of a page for the query, for each clause, and by words."""
+MAX_ASKED_CHARS = 300
+"""Maximum length of a query that is divided (characters): a paragraph is no question of several parts."""
 MAX_CLAUSES = 3
 """Maximum clauses of a query: as many as a result shows statements."""
 MIN_CLAUSE_WORDS = 3
@@ -66,6 +68,8 @@ def clauses_of(text: str) -> tuple[str, ...]:
 
     Clauses of fewer words are left out: what is before them is part of the whole query.
     """
+    if len(text) > MAX_ASKED_CHARS:
+        return ()
     found = [" ".join(words) for part in _BORDERS.split(text) for words in _divide(part.split())]
     long = [clause for clause in found if word_count(clause) >= MIN_CLAUSE_WORDS]
     return tuple(long[:MAX_CLAUSES]) if len(long) > 1 else ()

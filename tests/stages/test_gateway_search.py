@@ -136,7 +136,7 @@ async def test_explain_gives_timings_model_and_the_state_of_each_part(stores: St
     answer = (await ask(stores, q="log", explain="true")).json()
     explained = answer["explain"]
     assert explained["parts"] == {"sparse": "ok", "dense": "ok", "index": "ok"}
-    parts = ("terms", "embed", "retrieve", "rank", "similar")
+    parts = ("terms", "embed", "retrieve", "rank", "sentences", "similar")
     assert set(explained["timings_ms"]) == {f"{part}_ms" for part in parts}
     assert (explained["model"], explained["fusion"]) == ("feature-hashing/1", "scores")
     assert 0 < explained["meaning_weight"] < 1

@@ -61,6 +61,7 @@ CLAUSES = [
         "one two three, four five six, seven eight nine, ten eleven twelve",
         ("one two three", "four five six", "seven eight nine"),
     ),
+    ("The ferry leaves at noon, and it is always full of people. " * 9, ()),  # a paragraph
     ("", ()),
 ]
 
