@@ -32,6 +32,8 @@ QUESTION_MARKS = ("?", "？", "؟", "‽", "⁇", "⁈", "⁉", "፧", "⸮", "�
 EXCLAMATION_MARKS = ("!", "！", "︕", "﹗", "‼")
 WIDE_COLONS = "：︓﹕"
 """Colons without white space behind them: of Chinese and Japanese."""
+CLAUSE_MARKS, WIDE_CLAUSE_MARKS = ",;:?!،؛؟", "，；：、？！"
+"""Marks between the clauses of a question, with white space behind them and without."""
 TRAINED_ENDS = (".", "!", "?", "。", "！", "？", '."', ".”", "…")
 """The ends of sentences that the content model was trained with. With all marks it misses more of the made spam."""
 

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from uuid import UUID
 
 from streams.language.function_words import CONJUNCTIONS
+from streams.language.marks import CLAUSE_MARKS, WIDE_CLAUSE_MARKS
 from streams.pages.text.tokens import drop_box_labels
 from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure, OptionalPart, Rest
@@ -60,7 +61,7 @@ MAX_BEHIND = 2.0
 """Maximum distance of a page's best statement for a clause to the best one of all pages: beyond it, there is none."""
 REST_SECONDS = 2.0
 """Pause after a failure before the pages are looked at again (seconds)."""
-_BORDERS = re.compile(r"[,;:?!，；：、？！。؟،؛]+")
+_BORDERS = re.compile(rf"[{CLAUSE_MARKS}]++(?!\S)|[{WIDE_CLAUSE_MARKS}]++")
 
 
 def clauses_of(text: str) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ CLAUSES = [
     ("cats and dogs", ()),  # names
     ("When do cats and dogs leave?", ()),
     ("vacuum full", ()),
+    ("why does std::vector of 12,500 items at 12:30 take so long", ()),  # no white space behind the marks
     (
         "one two three, four five six, seven eight nine, ten eleven twelve",
         ("one two three", "four five six", "seven eight nine"),
