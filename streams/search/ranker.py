@@ -8,8 +8,9 @@ it ends at the search's deadline. All passes between two readers share one chang
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import structlog
 
@@ -27,6 +28,7 @@ from streams.search.ranking.priors import prefer_known_and_fresh
 from streams.search.ranking.reranking import add_model_scores
 from streams.search.ranking.wishes import prefer_recent, prefer_sites
 from streams.search.ranking.word_coverage import prefer_pages_with_all_words, put_identifiers_first
+from streams.search.sentences import Looked, choose_sentences
 from streams.search.trace import Trace
 from streams.stores.protocols import PageHits
 
@@ -73,6 +75,16 @@ class Ranker:
                 log.warning("a ranking took too long", passes=[each.name for each in group])
                 raise SearchUnavailable("Ranking the results took too long.") from error
         return Ranked(pages, context.notes)
+
+    async def choose(
+        self, pages: Sequence[PageHits], looked: Looked, count: int, frame: Collection[UUID], deadline: Deadline
+    ) -> list[PageHits]:
+        """Return the pages with the statements that are shown. Raises SearchUnavailable if that takes too long."""
+        try:
+            async with deadline.for_ranking():
+                return await asyncio.to_thread(choose_sentences, pages, looked, count, frame)
+        except TimeoutError as error:
+            raise SearchUnavailable("Choosing the statements of the results took too long.") from error
 
 
 def _divide(passes: Sequence[Pass], readers: Mapping[str, Reader]) -> list[list[Pass]]:

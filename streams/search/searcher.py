@@ -44,7 +44,7 @@ from streams.search.retrieval.lists import RARE_STATEMENTS, Retrieval, find_rare
 from streams.search.retrieval.measuring import IndexBound, RecallProbe
 from streams.search.retrieval.model_fit import query_language
 from streams.search.retrieval.query import IndexQuery, QueryReader
-from streams.search.sentences import SentenceReader, choose_sentences
+from streams.search.sentences import SentenceReader
 from streams.search.trace import Part, Trace, milliseconds_since
 from streams.seen.stores import SeenStores
 from streams.stores.page_record import Normalized
@@ -123,7 +123,7 @@ class Searcher:
         following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
         frame = ranked.notes.frame
         looked = await self._sentences.read(page.shown, query, deadline, trace)
-        shown = tuple(await choose_sentences(page.shown, looked, STATEMENTS_PER_PAGE, frame))
+        shown = tuple(await self._ranker.choose(page.shown, looked, STATEMENTS_PER_PAGE, frame, deadline))
         is_phrase = bool(query.filters.phrases)
         extras = await self._extras.of(shown, request.visible, deadline, trace, is_phrase=is_phrase, frame=frame)
         duplicates = ranked.notes.near_duplicates

@@ -7,7 +7,6 @@ it. A statement is judged by what it is near to, by the words of the query that 
 were fitted on questions about other pages than those that judge them (docs/decisions/0135).
 """
 
-import asyncio
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -135,14 +134,9 @@ class SentenceReader:
         return {page: found[place * each : (place + 1) * each] for place, page in enumerate(ids)}
 
 
-async def choose_sentences(
+def choose_sentences(
     pages: Sequence[PageHits], looked: Looked, count: int, frame: Collection[UUID] = ()
 ) -> list[PageHits]:
-    """Return the pages, each with the statements that are shown of it, the best first. It computes in a thread."""
-    return await asyncio.to_thread(choose_shown, pages, looked, count, frame)
-
-
-def choose_shown(pages: Sequence[PageHits], looked: Looked, count: int, frame: Collection[UUID] = ()) -> list[PageHits]:
     """Return the pages, each with at most `count` statements: for each clause the best one, then the best for all.
 
     The scores of the statements are comparable between these pages.

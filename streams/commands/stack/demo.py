@@ -18,7 +18,7 @@ from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.home import read_state, running_state
 from streams.search.paging import FIRST_STATEMENTS
-from streams.search.ranking.fusion import first_pages, merge_lists
+from streams.search.ranking.fusion import merge_lists
 from streams.search.searcher import STATEMENTS_PER_PAGE
 from streams.settings import Settings
 from streams.stores.opener import open_stores
@@ -153,8 +153,8 @@ async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, s
     found = await index.candidates(
         dense=None, sparse=query_vector(question), visible=FOR_EVERYBODY, limit=FIRST_STATEMENTS
     )
-    pages = first_pages(merge_lists(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
-    return [(hit.payload.text, hit.payload.url) for page in pages for hit in page.hits]
+    pages = merge_lists(found)[:WORDS_PAGES]
+    return [(hit.payload.text, hit.payload.url) for page in pages for hit in page.hits[:STATEMENTS_PER_PAGE]]
 
 
 def ranked_statements(answer: dict[str, Any]) -> list[tuple[str, str]]:

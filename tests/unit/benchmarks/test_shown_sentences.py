@@ -3,8 +3,8 @@
 import json
 from urllib.parse import urlsplit
 
+from benchmarks.search.indirect.shown_sentences import SETS
 from benchmarks.search.indirect_questions import FOLDER
-from benchmarks.search.shown_sentences import SETS
 from streams.lines.jsonl import read_rows
 
 

@@ -14,7 +14,7 @@ from streams.errors import StoreUnavailable
 from streams.search.deadline import Deadline
 from streams.search.request import parse
 from streams.search.retrieval.query import IndexQuery
-from streams.search.sentences import Looked, SentenceReader, choose_shown, clauses_of
+from streams.search.sentences import Looked, SentenceReader, choose_sentences, clauses_of
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import EVERYTHING, Hit, PageHits
@@ -45,7 +45,7 @@ def shown(
         *(tuple(Hit(one.id, score, one.payload) for one, score in zip(hits, each, strict=True)) for each in clauses),
     ]
     words = [query_words(each, "en") for each in (asked, *clauses_of(asked)[: len(clauses)])]
-    found = choose_shown([page_of(*hits)], Looked({hits[0].payload.page_id: lists}, words), count, frame)
+    found = choose_sentences([page_of(*hits)], Looked({hits[0].payload.page_id: lists}, words), count, frame)
     return [each.payload.text for each in found[0].hits]
 
 
@@ -113,7 +113,7 @@ def test_a_line_of_the_frame_is_shown_only_where_there_is_nothing_else() -> None
 
 def test_a_statement_that_is_shown_is_no_context_of_another() -> None:
     later = hit(FERRY, 0.8, context=["Ferries", PRICE], before=TIDE)
-    found = choose_shown(
+    found = choose_sentences(
         [page_of(hit(PRICE, 0.9), later)], Looked({}, [query_words("boat", "en")]), 3
     )[0].hits  # fmt: skip
     assert [each.payload.text for each in found] == [PRICE, FERRY]
@@ -146,7 +146,7 @@ def test_a_clause_takes_no_place_on_a_page_that_has_nothing_for_it() -> None:
         for each in (both, one)
     }
     words: list[Any] = [(), (), ()]
-    found = choose_shown([page_of(*both), page_of(*one)], Looked(lists, words), 2)
+    found = choose_sentences([page_of(*both), page_of(*one)], Looked(lists, words), 2)
     assert {each.payload.text for each in found[0].hits} == {FERRY, PRICE}
     assert {each.payload.text for each in found[1].hits} == {FERRY, TIDE}, "its second place is for the whole query"
 
@@ -207,10 +207,10 @@ async def test_without_meaning_only_words_are_looked_for() -> None:
     assert not asked.embedded
     assert [len(one["dense"]) for one in asked.requests] == [0]
     assert not trace.similarities
-    assert choose_shown([page_of(hit(FERRY, 0.1))], looked, 3)[0].hits
+    assert choose_sentences([page_of(hit(FERRY, 0.1))], looked, 3)[0].hits
 
 
 async def test_without_the_index_the_statements_of_the_lists_are_shown() -> None:
     looked, _ = await Asked(StoreUnavailable("away")).read(TWO)
-    found = choose_shown([page_of(hit(FERRY), hit(PRICE, 0.1))], looked, 3)
+    found = choose_sentences([page_of(hit(FERRY), hit(PRICE, 0.1))], looked, 3)
     assert [each.payload.text for each in found[0].hits] == [FERRY, PRICE]

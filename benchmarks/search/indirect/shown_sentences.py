@@ -1,6 +1,6 @@
 """Shown sentences: is the answering sentence among what the first results show, in a search of other sites' pages.
 
-    python -m benchmarks.search.shown_sentences DIR [MODEL] [--cache DIR]
+    python -m benchmarks.search.indirect.shown_sentences DIR [MODEL] [--cache DIR]
 
 DIR has the pages of `indirect/pages.json` as HOST/path: `indirect/README.md` says how to make it. All pages are indexed
 by the functions of the stages, and each question is a search of the gateway, in this process and without servers. The

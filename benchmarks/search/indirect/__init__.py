@@ -1,0 +1,1 @@
+"""Indirect questions, and questions of several parts."""
