@@ -22,8 +22,7 @@ from uuid import UUID
 import structlog
 
 from streams.errors import SearchUnavailable
-from streams.search.deadline import RANKS_SECONDS, Deadline
-from streams.search.optional import IN_WORDS, OptionalPart, Reason, Rest
+from streams.search.deadline import IN_WORDS, RANKS_SECONDS, Deadline, OptionalPart, Reason, Rest
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest, parse
 from streams.search.searcher import Found, Searcher
 from streams.seen.stores import SeenStores

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
 
-from streams.search.deadline import Deadline
-from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.deadline import Deadline, OnFailure, OptionalPart, Rest
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.statements.sentences.lengths import word_count

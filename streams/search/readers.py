@@ -12,8 +12,7 @@ from time import monotonic
 from uuid import UUID
 
 from streams.caches import TimedCache
-from streams.search.deadline import Deadline
-from streams.search.optional import OnFailure, OptionalPart, Reason, Rest
+from streams.search.deadline import Deadline, OnFailure, OptionalPart, Reason, Rest
 from streams.search.query_language.query import normalize_query
 from streams.search.ranking.clicks import QueryClicks
 from streams.search.ranking.context import RankingContext

@@ -17,9 +17,8 @@ from uuid import UUID
 from streams.errors import SearchUnavailable
 from streams.search.block_lists import BlockLists
 from streams.search.cursor import SALT_BYTES
-from streams.search.deadline import Deadline
+from streams.search.deadline import Deadline, OnFailure
 from streams.search.extras import ExtrasReader, Groups, show_first_sentences
-from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
 from streams.search.paging import (
     SORTED_RESULTS,

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from uuid import UUID
 
 from streams.models.protocols import ModelInfo
-from streams.search.optional import IN_WORDS, Reason
+from streams.search.deadline import IN_WORDS, Reason
 from streams.search.ranking.weights import Weight
 
 OrderingPart = Literal["dense", "rerank", "authority", "clicks"]

@@ -18,7 +18,7 @@ from streams.gateway.http import presentation
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.page.lookup import PageData, read_blob, refuse_copies
 from streams.models.protocols import Embedder, ModelInfo
-from streams.search.optional import OptionalPart
+from streams.search.deadline import OptionalPart
 from streams.statements.statement import PageStatements, Statement, decode_statements
 from streams.vectors.points import decode_vectors
 

@@ -23,7 +23,7 @@ from streams.gateway.http.problems import Problem, ProblemError, records_unavail
 from streams.links.page_links import LinkingDomain, group_by_domain
 from streams.maintenance.frontier_hosts import NOT_READ, InFrontier
 from streams.maintenance.page_copies import directive_against_copies
-from streams.search.optional import OptionalPart
+from streams.search.deadline import OptionalPart
 from streams.seen.stores import SeenPage
 from streams.servers import Store
 from streams.stores.page_record import PageRecord, StoredPart

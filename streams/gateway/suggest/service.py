@@ -27,7 +27,7 @@ from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefix_lists import ALL_LANGUAGES, read_list, stored_prefix, weight_at
 from streams.queries.suggestions.suggester import Suggester
-from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.deadline import OnFailure, OptionalPart, Rest
 from streams.search.ranking.rules import ADULT_WORDS
 from streams.seen.stores import SeenStores
 from streams.settings import Settings

@@ -13,8 +13,7 @@ import structlog
 
 from schemas.ids import page_id
 from streams.errors import DeadlineExceeded, PoisonError, SearchUnavailable, StoreUnavailable
-from streams.search.deadline import Deadline
-from streams.search.optional import OnFailure
+from streams.search.deadline import Deadline, OnFailure
 from streams.search.ranking.confidence import NamedWord, find_suspects
 from streams.search.ranking.context import RareWord
 from streams.search.retrieval.query import IndexQuery

@@ -20,8 +20,7 @@ import structlog
 
 from streams.crawl.domains import owner_of
 from streams.errors import InvalidQuery, RiffleError
-from streams.search.deadline import Deadline
-from streams.search.optional import OnFailure, OptionalPart
+from streams.search.deadline import Deadline, OnFailure, OptionalPart
 from streams.search.options import SearchOptions
 from streams.search.ranking.confidence import READ_STATEMENTS, bound_of_index, measure_second_site, model_bounds
 from streams.search.request import parse

@@ -22,7 +22,7 @@ from streams.models.protocols import ModelInfo
 from streams.pages.text.alphabets import FUNCTION_WORDS
 from streams.pages.text.language import identify, primary
 from streams.pages.text.tokens import words
-from streams.search.optional import OptionalPart
+from streams.search.deadline import OptionalPart
 from streams.stores.vector_collection import ALIAS
 from streams.vectors.stemming import LANGUAGES
 

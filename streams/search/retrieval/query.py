@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from streams.errors import SearchUnavailable
 from streams.pages.text.tokens import index_words, is_spaceless, word_spans
-from streams.search.deadline import Deadline
-from streams.search.optional import OnFailure
+from streams.search.deadline import Deadline, OnFailure
 from streams.search.query_language.operators import SITE, Conditions, narrow
 from streams.search.query_language.query import find_addresses, parse_query
 from streams.search.ranking.confidence import NamedWord

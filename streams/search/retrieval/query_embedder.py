@@ -13,8 +13,7 @@ import numpy as np
 
 from streams.caches import RecentCache
 from streams.models.protocols import ModelInfo, Vectors
-from streams.search.deadline import Deadline
-from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
+from streams.search.deadline import IN_WORDS, Deadline, OnFailure, OptionalPart, Reason, Rest
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import Visible

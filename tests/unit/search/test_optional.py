@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable
-from streams.search.optional import OptionalPart, Rest
+from streams.search.deadline import OptionalPart, Rest
 
 
 class Clock:
