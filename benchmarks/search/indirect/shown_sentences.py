@@ -39,7 +39,7 @@ async def measure(folder: Path, model: str, cache: Path) -> dict[str, Any]:
     """Return the numbers of pages and sentences found, by set, and the CPU time of a search (milliseconds)."""
     urls = json.loads((FOLDER / "pages.json").read_text())
     async with AsyncExitStack() as stack:
-        settings = Settings(triton={"url": "inprocess:", "model": model, "threads": 1})  # type: ignore[arg-type]  # pydantic reads the dictionary
+        settings = Settings(triton={"url": "inprocess:", "model": model, "threads": 1})
         run: Run = await open_run(stack, settings, Options(cache, embedders=1), lambda step, done, of: None)
         pages = await pages_of([document_of(url, (folder,)) for url in urls], run.models.chains)
         searcher, by_url = run.searcher(await index_of(pages, run.embedder)), {page.url: page for page in pages}
