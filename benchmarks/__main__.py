@@ -64,8 +64,6 @@ SECTIONS: Sections = {
         "second-web": ("benchmarks.second_web.command:run", "What a person gets of five sets of documentation."),
         "known-items": ("benchmarks.search.known_items:run", "How often the page that a query names is first."),
         "open-sets": ("benchmarks.search.open_sets:run", "Makes test collections of further kinds."),
-        "late-interaction": ("benchmarks.search.late_interaction:run", "What vectors of tokens add to the ranking."),
-        "weight": ("benchmarks.search.left_out_weight:run", "The trained weight of meaning, each set left out."),
         "nonsense": ("benchmarks.search.nonsense_words:run", "Nonsense that has confident results, by its words."),
     },
     "Entities and answers": {

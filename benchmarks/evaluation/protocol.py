@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks.evaluation.metrics import mean
 from streams.errors import UsageError
 from streams.search.ranking.fusion import MEANING_WEIGHT
+from streams.search.ranking.signals import SIGNALS
 
 LISTS = ("words", "meaning", "rrf")
 """The rankings that Riffle's ranking must not be worse than."""
@@ -30,21 +31,21 @@ class Part:
     without: Mapping[str, Any]
     """The options without it."""
     strengths: Sequence[Mapping[str, Any]] = ()
-    """The options with each strength that it may have. Empty: nobody chose its strength, or it is trained and has a
-    command of its own (`python -m benchmarks weight`)."""
+    """The options with each strength that it may have. Empty: nobody chose its strength."""
+
+
+def _off(*names: str) -> Mapping[str, Any]:
+    """Return the options without these signals."""
+    return {signal.coefficient: 0.0 for signal in SIGNALS if signal.name in names}
 
 
 PARTS: Mapping[str, Part] = {
-    "trained weight": Part({"meaning_weight": MEANING_WEIGHT}),
-    "form of the answer": Part(
-        {"answer_weight": 0.0}, [{"answer_weight": weight} for weight in (0.2, 0.4, 0.6, 0.8, 1.2)]
+    "weight of meaning": Part(
+        {"meaning_weight": MEANING_WEIGHT}, [{"meaning_weight": weight} for weight in (0.5, 0.6, 0.8, 0.85, 0.9, 1.0)]
     ),
-    "coverage of the words": Part(
-        {"coverage_weight": 0.0}, [{"coverage_weight": weight} for weight in (0.5, 1.0, 1.5, 2.0, 3.0)]
-    ),
-    "quality of the page": Part({"quality_weight": 0.0}),
+    "quality of the page": Part(_off("quality")),
     "name of the page": Part(
-        {"title_weight": 0.0, "site_weight": 0.0},
+        _off("title", "site"),
         [{"title_weight": title, "site_weight": site} for title, site in ((0.75, 2.0), (1.5, 4.0), (3.0, 8.0))],
     ),
 }

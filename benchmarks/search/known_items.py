@@ -24,6 +24,7 @@ import typer
 
 from benchmarks.evaluation.commands.in_process import search_in_process
 from benchmarks.evaluation.metrics import mean
+from benchmarks.evaluation.protocol import PARTS
 from benchmarks.evaluation.search import open_run
 from benchmarks.evaluation.snippets import draw
 from benchmarks.evaluation.systems import first_pages
@@ -38,10 +39,7 @@ TITLE_WORDS = range(1, 11)
 REORDERED_WORDS = range(3, 9)
 MAX_QUERIES = 200
 """Maximum number of queries of a kind."""
-RANKINGS: Mapping[str, Mapping[str, Any]] = {
-    "with names": {},
-    "without": {"title_weight": 0.0, "site_weight": 0.0},
-}
+RANKINGS: Mapping[str, Mapping[str, Any]] = {"with names": {}, "without": PARTS["name of the page"].without}
 
 Queries = Mapping[str, str]
 """The URL of the page that each query names."""

@@ -49,15 +49,17 @@ from streams.search.ranking.confidence import (
     Confidence,
     measure_confidence,
     model_bounds,
+    words_in,
 )
 from streams.search.ranking.context import Pass, RankingContext
-from streams.search.ranking.word_coverage import PAGES, words_in, words_on
 from streams.search.request import parse
 from streams.search.retrieval.nonsense import all_nonsense, make_nonsense, make_senseless
 from streams.search.searcher import Searcher
-from streams.stores.protocols import FOR_EVERYBODY, PageHits
+from streams.stores.protocols import FOR_EVERYBODY, Hit, PageHits
 from streams.vectors.bm25 import statement_terms
 
+PAGES, STATEMENTS = 30, 8
+"""Maximum pages, and statements of each, whose words are compared."""
 ROWS = 100
 """Number of queries of each kind whose words are a collection's."""
 ROW_WORDS = range(3, 7)
@@ -181,22 +183,24 @@ class Observer:
 
     def observe(self, context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
         measured = measure_confidence(context.found, context.words)
-        covered = [
-            words_in(
-                statement_terms([hit.payload.text, hit.payload.title, *hit.payload.context], hit.payload.language),
-                context.words,
-            )
-            for hit in context.found.sparse[:READ_STATEMENTS]
-        ]
+        covered = [self._words_of(hit, context) for hit in context.found.sparse[:READ_STATEMENTS]]
         self.seen[context.asked] = Seen(
             measured.closeness,
             measured.words,
             len(context.words),
             len(frozenset[int]().union(*covered)),
             max(map(len, covered), default=0),
-            max((len(words_on(page, context.words)) for page in pages[:PAGES]), default=0),
+            max((len(self._words_on(page, context)) for page in pages[:PAGES]), default=0),
         )
         return pages
+
+    @staticmethod
+    def _words_of(hit: Hit, context: RankingContext) -> frozenset[int]:
+        texts = [hit.payload.text, hit.payload.title, *hit.payload.context]
+        return words_in(statement_terms(texts, hit.payload.language), context.words)
+
+    def _words_on(self, page: PageHits, context: RankingContext) -> frozenset[int]:
+        return frozenset[int]().union(*(self._words_of(hit, context) for hit in page.hits[:STATEMENTS]))
 
     def passes(self) -> list[Pass]:
         """Return the passes of a ranking with this one."""

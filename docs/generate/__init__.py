@@ -18,6 +18,7 @@ from docs.generate.layers import layers_table
 from docs.generate.operators import operators_table
 from docs.generate.reference import commands_page, settings_page
 from docs.generate.schemas import asyncapi, json_schema
+from docs.generate.signals import signals_table
 from schemas import EVENTS
 from streams.knowledge import own
 
@@ -49,6 +50,7 @@ def published_files() -> dict[Path, str]:
     files[README] = with_generated(README.read_text(), "journey", journey_diagram())
     files[CAPACITY] = with_generated(CAPACITY.read_text(), "capacity", capacity_tables())
     files[RETRIEVAL] = with_generated(RETRIEVAL.read_text(), "operators", operators_table())
+    files[RETRIEVAL] = with_generated(files[RETRIEVAL], "signals", signals_table())
     files[ARCHITECTURE] = with_generated(ARCHITECTURE.read_text(), "layers", layers_table(ROOT / "pyproject.toml"))
     files[INFRASTRUCTURE / "kafka" / "topics.yaml"] = topics_manifest()
     files[INFRASTRUCTURE / "kafka" / "users.yaml"] = users_manifest()

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from streams.answers.answer_form import form_of, has_form, is_question
 from streams.answers.confidence import Judged, Parameters, confidence_of, judge_statements
 from streams.answers.disagreement import side_by_side
 from streams.answers.evidence import Evidence
@@ -15,8 +16,6 @@ from streams.pages.text.language import identify
 from streams.pages.text.tokens import words
 from streams.plain_text import clean_line, clean_text
 from streams.search.query_language.matching import fold, identifiers
-from streams.search.ranking.answer_form import form_of, has_form
-from streams.search.ranking.weights import is_question
 from streams.statements.sentences.open_texts import beginning_of
 from streams.statements.sentences.reading_alone import reads_alone
 from streams.vectors.bm25 import query_words, statement_terms

@@ -32,10 +32,10 @@ from pathlib import Path
 from typing import Self
 from uuid import UUID
 
+from streams.answers.answer_form import form_of, has_form
 from streams.answers.evidence import Evidence
 from streams.language.marks import asks
 from streams.pages.text.tokens import index_words, words
-from streams.search.ranking.answer_form import form_of, has_form
 from streams.vectors.bm25 import query_vector, query_words, statement_terms
 
 FEATURES = (

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from streams.answers.answer_form import form_of, has_form
 from streams.answers.confidence import Judged
 from streams.answers.quantities import MAX_CHARS, Quantity, quantities_of
 from streams.language.months import ENGLISH_MONTHS
 from streams.language.units import factor_of
 from streams.pages.text.tokens import words
-from streams.search.ranking.answer_form import form_of, has_form
 
 ROUNDING = Decimal("0.01")
 """Maximum difference of two values in different units, as a share of the greater one: `300 m` and `984 ft`."""

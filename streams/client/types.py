@@ -59,7 +59,6 @@ class Explanation(TypedDict):
     fusion: NotRequired[str]
     meaning_weight: NotRequired[float]
     searched: NotRequired[str]
-    features: NotRequired[dict[str, float]]
     passes: NotRequired[dict[str, dict[str, int]]]
 
 

@@ -17,13 +17,8 @@ class SearchOptions(SearchSettings):
     clicks: bool = False
     """Queries and clicks are collected, so pages may gain by clicks."""
     meaning_weight: float | None = None
-    """Fixed weight of meaning in the score of a page; words have the rest to 1. None: a trained weight, which follows
-    from the query (docs/decisions/0037)."""
-    answer_weight: float = 0.6
-    """Addition for a statement with the form of the answer to a short question (docs/decisions/0028)."""
-    coverage_weight: float = 1.0
-    """Maximum addition for one of the first pages for having all words of the query in its statements found. The square
-    of the share counts (docs/decisions/0069)."""
+    """Weight of meaning in the score of a page; words have the rest to 1. None: the embedding model's own
+    (docs/decisions/0037)."""
     title_weight: float = 1.5
     """Addition for a page whose title has the words of the query, and no others (docs/decisions/0070)."""
     site_weight: float = 4.0
@@ -33,6 +28,11 @@ class SearchOptions(SearchSettings):
     clicks_weight: float = 0.1
     """Maximum addition for a page that people open more often than its place explains, and maximum subtraction for the
     others (docs/decisions/0075)."""
+    preference_weight: float = 1.0
+    """Addition for a page of a raised site, and subtraction for one of a lowered site: enough to pass pages that answer
+    somewhat better, not enough to bring pages up that hardly answer."""
+    wish_weight: float = 0.8
+    """Addition for a page of today, for each step of `prefer:recent`."""
     quality_weight: float = 0.3
     """Maximum subtraction for low quality (docs/decisions/0066)."""
     min_quality: float = 0.5

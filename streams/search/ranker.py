@@ -1,7 +1,7 @@
 """The order of results: the passes from the two lists of the index to the pages that are shown, and their runner.
 
-A new signal is a function in a module of its own and a line in the list of passes. A pass that needs data of a store or
-model has a reader of the same name (`streams.search.readers`), which runs before it.
+What adds to scores is a row in the table of signals. A pass that needs data of a store or model names its readers
+(`streams.search.readers`), which run side by side before it.
 
 Passes are plain computation, so they run in a thread, off the event loop: a large ranking delays no other request, and
 it ends at the search's deadline. All passes between two readers share one change of thread.
@@ -16,47 +16,36 @@ import structlog
 
 from streams.errors import DeadlineExceeded, SearchUnavailable
 from streams.search.deadline import Deadline
-from streams.search.ranking.answer_form import prefer_answers
-from streams.search.ranking.clicks import prefer_clicked
 from streams.search.ranking.confidence import keep_nearest_only
 from streams.search.ranking.context import Pass, Ranked, RankingContext
 from streams.search.ranking.facets import count_facets
 from streams.search.ranking.filters import check_results, filter_results
 from streams.search.ranking.fusion import merge_found_lists
-from streams.search.ranking.named_pages import prefer_named_pages
-from streams.search.ranking.priors import prefer_known_and_fresh
-from streams.search.ranking.reranking import add_model_scores
-from streams.search.ranking.wishes import prefer_recent, prefer_sites
-from streams.search.ranking.word_coverage import prefer_pages_with_all_words, put_identifiers_first
+from streams.search.ranking.named_pages import put_addressed_first, put_identifiers_first
+from streams.search.ranking.signals import add_signals
 from streams.search.sentences import Looked, choose_sentences
 from streams.search.trace import Trace
 from streams.stores.protocols import PageHits
 
 PASSES = (
     Pass("merge", merge_found_lists),
-    Pass("coverage", prefer_pages_with_all_words),
-    Pass("rerank", add_model_scores),
-    Pass("answer_form", prefer_answers),
-    Pass("priors", prefer_known_and_fresh),
-    Pass("names", prefer_named_pages),
-    Pass("clicks", prefer_clicked),
-    Pass("personal", prefer_sites),
-    Pass("wishes", prefer_recent),
+    Pass("signals", add_signals, ("rerank", "priors", "clicks")),
+    Pass("addresses", put_addressed_first),
     Pass("identifiers", put_identifiers_first),
     Pass("facets", count_facets),
     Pass("checks", check_results),
-    Pass("filters", filter_results),
+    Pass("filters", filter_results, ("copies",)),
     Pass("confidence", keep_nearest_only),
 )
 
 Reader = Callable[[RankingContext, Sequence[PageHits], Deadline, Trace], Awaitable[Any]]
-"""A function that reads data for the pass of its name. It raises nothing: a pass can do without the data."""
+"""A function that reads data for a pass. It raises nothing: a pass can do without the data."""
 
 log = structlog.get_logger(__name__)
 
 
 class Ranker:
-    """The ranking of the lists' pages. `readers` have the names of their passes."""
+    """The ranking of the lists' pages. `readers` have the names that passes call them by."""
 
     def __init__(self, readers: Mapping[str, Reader], passes: Sequence[Pass] = PASSES) -> None:
         self._readers = readers
@@ -66,8 +55,9 @@ class Ranker:
         """Return the first pages in their order. Raises SearchUnavailable if that takes too long."""
         pages: list[PageHits] = []
         for group in self._groups:
-            if read := self._readers.get(group[0].name):
-                context.read[group[0].name] = await read(context, pages, deadline, trace)
+            names = [name for name in group[0].reads if name in self._readers]
+            read = await asyncio.gather(*(self._readers[name](context, pages, deadline, trace) for name in names))
+            context.read.update(zip(names, read, strict=True))
             try:
                 async with deadline.for_ranking():
                     pages = await asyncio.to_thread(run_passes, group, context, pages)
@@ -88,10 +78,10 @@ class Ranker:
 
 
 def _divide(passes: Sequence[Pass], readers: Mapping[str, Reader]) -> list[list[Pass]]:
-    """Return the passes in groups. Each group begins with a pass that has a reader, or with the first pass."""
+    """Return the passes in groups. Each group begins with a pass that has readers, or with the first pass."""
     groups: list[list[Pass]] = []
     for each in passes:
-        if not groups or each.name in readers:
+        if not groups or any(name in readers for name in each.reads):
             groups.append([])
         groups[-1].append(each)
     return groups

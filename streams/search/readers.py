@@ -1,6 +1,6 @@
 """The readers of data for the passes of the ranking: ranks of hosts, clicks, fingerprints, a cross-encoder's scores.
 
-A reader has the name of its pass (`streams.search.ranker`). What it reads is an extra: a search waits for it a short
+A pass names its readers (`streams.search.ranker`). What one reads is an extra: a search waits for it a short
 time, and is answered without it. The answer says so. Each process has one reader of each kind, which remembers the
 failures of its store: after a failure the store is not asked for some seconds.
 """
@@ -67,7 +67,7 @@ class HostRanks:
     async def read(
         self, _context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, trace: Trace
     ) -> Mapping[str, HostRank]:
-        """Read the ranks of the hosts of the first pages, for the pass `priors`."""
+        """Read the ranks of the hosts of the first pages, for the signal `authority`."""
         if trace.leave_out("authority"):
             return {}
         sentence = "The store of hosts' ranks {}; results are in an order without authority."
@@ -86,7 +86,7 @@ class ClickReader:
     async def read(
         self, context: RankingContext, _pages: Sequence[PageHits], deadline: Deadline, trace: Trace
     ) -> QueryClicks | None:
-        """Read the clicks of the query, for the pass `clicks`. None: there are none, or they can't be read."""
+        """Read the clicks of the query, for the signal `clicks`. None: there are none, or they can't be read."""
         query = normalize_query(context.asked)
         if not query or trace.leave_out("clicks"):
             return None
@@ -144,7 +144,7 @@ class Reranking:
     async def read(
         self, context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, trace: Trace
     ) -> Sequence[float] | None:
-        """Read the model's scores of the first pages, for the pass `rerank`. None: there is nothing to order by."""
+        """Read the model's scores of the first pages, for the signal `rerank`. None: there is nothing to order by."""
         if len(pages) < 2 or trace.leave_out("rerank"):
             return None
         texts = [text_of(page) for page in pages[:MAX_MODEL_PAGES]]

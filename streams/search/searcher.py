@@ -35,8 +35,8 @@ from streams.search.ranker import PASSES, Ranker, Reader
 from streams.search.ranking.confidence import min_confidence
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext, RareWord
 from streams.search.ranking.filters import Rules, pass_checks
+from streams.search.ranking.fusion import meaning_weight
 from streams.search.ranking.rules import NO_RULES, PersonalRules
-from streams.search.ranking.weights import weight_of
 from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
 from streams.search.request import SearchRequest
 from streams.search.retrieval.lists import RARE_STATEMENTS, Retrieval, find_rare_words, read_lists
@@ -185,17 +185,17 @@ class Searcher:
         found = await read_lists(retrieval, query, deadline, trace, self._on_failure)
         if trace.model:
             trace.similarities = {hit.id: trace.model.closeness(hit.score) for hit in found.dense}
-        trace.weight = weight_of(query.text, query.sparse, found, self.options.meaning_weight)
+        trace.meaning = meaning_weight(trace.model.name if trace.model else "", self.options.meaning_weight)
         return found
 
     async def _rank(
         self, depth: Depth, query: IndexQuery, found: Candidates, deadline: Deadline, trace: Trace
     ) -> Ranked:
-        assert trace.weight is not None
+        assert trace.meaning is not None
         context = RankingContext(
             text=query.text,
             found=found,
-            meaning=trace.weight.meaning,
+            meaning=trace.meaning,
             options=self.options,
             now=self.clock(),
             wanted=depth.wanted(query.request.looked_for, found),
@@ -242,7 +242,7 @@ def _with_all_sorted(query: IndexQuery) -> IndexQuery:
 
 def _readers(stores: SeenStores, options: SearchOptions, on_failure: OnFailure) -> dict[str, Reader]:
     """Return the readers of the passes, as far as the options ask for them."""
-    readers: dict[str, Reader] = {"filters": Copies(stores, on_failure).read}
+    readers: dict[str, Reader] = {"copies": Copies(stores, on_failure).read}
     if options.authority_weight:
         readers["priors"] = HostRanks(stores, on_failure).read
     if options.clicks and options.clicks_weight:

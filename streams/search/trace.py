@@ -9,7 +9,6 @@ from uuid import UUID
 
 from streams.models.protocols import ModelInfo
 from streams.search.deadline import IN_WORDS, Reason
-from streams.search.ranking.weights import Weight
 
 OrderingPart = Literal["dense", "rerank", "authority", "clicks"]
 """The optional parts that give scores: without one of them, the order of results is another."""
@@ -36,7 +35,7 @@ class Trace:
     """Sentences for people: the reason why a part failed or had nothing to do."""
     timings_ms: dict[str, float] = field(default_factory=dict)
     model: ModelInfo | None = None
-    weight: Weight | None = None
+    meaning: float | None = None
     """The weight of meaning, once both lists are there."""
     similarities: Mapping[UUID, float] = field(default_factory=dict)
     """The closeness (`ModelInfo.closeness`) of the query and the statements of the dense list, by their ids."""

@@ -28,7 +28,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("streams/queries/quick/units.py", "_ASKED"): SHORT,
     ("streams/queries/quick/units.py", "_HOW_MANY"): SHORT,
     ("streams/search/query_language/query.py", "_TOKEN"): "10 letters are read again at a place at most",
-    ("streams/search/ranking/answer_form.py", "_NAME"): "41 characters are read again at a place at most",
+    ("streams/answers/answer_form.py", "_NAME"): "41 characters are read again at a place at most",
     ("streams/local/web_files.py", "_META_CHARSET"): "reads 1,024 bytes",
     ("streams/pages/assemble/footnotes.py", "_BACK"): LIMITED,
     ("streams/pages/content/removal_reasons.py", "_CODE"): LIMITED,

@@ -26,7 +26,7 @@ from streams.runtime.breaker import MAX_PROBE_SECONDS
 from streams.runtime.faust_app import MAX_WAITING_EVENTS
 from streams.runtime.health import START_STALLS
 from streams.runtime.processing import LONG_DELAY, SHORT_ROUNDS
-from streams.search.options import SearchOptions
+from streams.search.ranking.fusion import MEANING_WEIGHT, MEANING_WEIGHTS
 from streams.search.request import MAX_QUERY_CHARS
 from streams.settings import Settings
 from streams.stores.protocols.queries import KEPT_DAYS
@@ -43,7 +43,6 @@ STATED = [
 ]
 TIMES = {2: "twice", 3: "three times"}
 DAYS_OF_EVENTS = {topic.name: topic.retention_hours / 24 for topic in TOPICS}
-SEARCH = SearchOptions()
 RUNTIME, CRAWL, GATEWAY = Settings().runtime, Settings().crawl, Settings().gateway
 SHORT_SECONDS = RUNTIME.retry_topic_delay_seconds
 MINUTES = {60.0: "a minute"}
@@ -82,16 +81,11 @@ SENTENCES: list[tuple[str, str]] = [
     ("concepts/privacy.md", f"`RIFFLE_QUERIES__MIN_PEOPLE` people (default: {Settings().queries.min_people})"),
     ("reference/dedup.md", f"have a Jaccard similarity of at least {SIMILARITY:g}"),
     ("reference/api.md", f"more than {MAX_QUERY_CHARS:,} characters"),
-    ("reference/retrieval.md", f"`coverage` | adds up to {SEARCH.coverage_weight} for"),
-    ("reference/retrieval.md", f"`rerank` | adds {SEARCH.rerank_weight} times the score"),
-    ("reference/retrieval.md", f"subtracts up to {SEARCH.quality_weight} for low quality"),
-    ("reference/retrieval.md", f"by their date: half after each {SEARCH.freshness_half_life_days:g} days"),
-    (
+    ("reference/retrieval.md", f"of the model: {MEANING_WEIGHTS['multilingual-e5-small']} for"),
+    ("reference/retrieval.md", f"0.8 for multilingual-e5-small, {MEANING_WEIGHT} for others"),
         "reference/retrieval.md",
-        f"gains {SEARCH.title_weight}, the first page of a site with that name {SEARCH.site_weight}",
+        f"{MEANING_WEIGHTS['multilingual-e5-small']} for multilingual-e5-small, {MEANING_WEIGHT} for others",
     ),
-    ("reference/retrieval.md", f"gains up to {SEARCH.clicks_weight}, from 10 clicks"),
-    ("reference/retrieval.md", f"gains {SEARCH.answer_weight}, and its page too"),
     ("operate/admin.md", f"serves them at `http://127.0.0.1:{PORT}/admin`"),
     ("reference/api.md", f"The gateway answers at `http://127.0.0.1:{GATEWAY.port}` in the local profile"),
 ]

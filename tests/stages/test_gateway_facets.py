@@ -166,14 +166,14 @@ async def test_a_result_says_in_words_why_it_was_found() -> None:
 
 
 def test_signals_are_described_by_their_share() -> None:
-    facts = SignalFacts("a.example", "2024-05", ["log"], "time")
-    described = describe_signals({"meaning": 3.0, "words": 1.0, "answer_form": 0.5, "freshness": 0.0}, facts)
+    facts = SignalFacts("a.example", "2024-05", ["log"])
+    described = describe_signals({"meaning": 3.0, "words": 1.0, "authority": 0.5, "freshness": 0.0}, facts)
     assert [(each.name, each.amount) for each in described] == [
         ("meaning", "mostly"),
         ("words", "partly"),
-        ("answer_form", "a little"),
+        ("authority", "a little"),
     ]
-    assert described[2].says == "it states a time, as your question asks"
+    assert described[2].says == "pages of other sites link to a.example"
     assert describe_signals({}, facts) == ()
 
 

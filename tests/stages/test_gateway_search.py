@@ -140,7 +140,6 @@ async def test_explain_gives_timings_model_and_the_state_of_each_part(stores: St
     assert set(explained["timings_ms"]) == {f"{part}_ms" for part in parts}
     assert (explained["model"], explained["fusion"]) == ("feature-hashing/1", "scores")
     assert 0 < explained["meaning_weight"] < 1
-    assert explained["features"].keys() == {"terms", "fall", "question"}
 
 
 async def test_the_query_is_published_without_anything_about_the_person(stores: Stores) -> None:

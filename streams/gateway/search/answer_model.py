@@ -9,6 +9,7 @@ from pydantic import Field
 from streams.gateway.http.openapi import ApiModel
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.decision import Spelling
+from streams.search.ranking.signals import SIGNALS
 
 
 class Statement(ApiModel):
@@ -55,9 +56,7 @@ class Similar(ApiModel):
 class Signal(ApiModel):
     """The part of one signal of the ranking in a result's score."""
 
-    name: str = Field(
-        description="`meaning`, `words`, `answer_form`, `authority`, `freshness`, `rerank`, `preference`, `wish`."
-    )
+    name: str = Field(description=", ".join(f"`{one.name}`" for one in SIGNALS) + ".")
     share: float = Field(description="Its share of the score, from 0 to 1.")
     amount: str = Field(description="The share in words.")
     says: str = Field(description="What the signal is about, in words.")
@@ -157,13 +156,11 @@ class Explanation(ApiModel):
         None, description="The weight of meaning in the sum of both scores; words have the rest to 1."
     )
     searched: str = Field("", description="The query without its operators.")
-    features: dict[str, float] = Field({}, description="The features of the query that the weight follows from.")
     passes: dict[str, dict[str, int | float | str]] = Field(
         {},
         description=(
-            "What the passes of the ranking did, by their names: `answer_form` has the `form` of answer that a short "
-            "question asks for (time, number, person, place or definition), `filters` the number of results that each "
-            "filter left out, or moved behind the first page (`host`)."
+            "What the passes of the ranking did, by their names: `filters` has the number of results that each filter "
+            "left out, or moved behind the first page (`host`)."
         ),
     )
 

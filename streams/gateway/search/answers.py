@@ -102,7 +102,6 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         host=payload.host,
         published=presentation.date_of(payload),
         words=marked_words(statements),
-        form=str(notes.passes.get("answer_form", {}).get("form", "")),
     )
     return Result(
         page_id=page.page_id,
@@ -220,9 +219,8 @@ def to_explanation(found: Found) -> Explanation:
         timings_ms=trace.timings_ms,
         model=f"{trace.model.name}/{trace.model.version}" if trace.model else "",
         fusion="scores" if fused else "",
-        meaning_weight=trace.weight.meaning if fused and trace.weight else None,
+        meaning_weight=trace.meaning if fused else None,
         searched=found.text,
-        features=dict(trace.weight.features) if fused and trace.weight else {},
         passes=found.notes.passes,
     )
 

@@ -41,7 +41,7 @@ _USUAL_PORT = re.compile(r":(?:80|443)$")
 _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 RECENT = "recent"
-"""The wish that a query may have (`streams.search.ranking.wishes`)."""
+"""The wish that a query may have (`streams.search.ranking.priors`)."""
 MAX_IDENTIFIERS = 16
 """Maximum identifiers of a query that are looked for: a stack trace has hundreds of names."""
 MAX_STEPS = 3

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from streams.search.ranking.context import RankingContext, add_gains
+from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import PageHits, PlaceCounts
 
-SIGNAL = "clicks"
 MIN_LOOKED = 30.0
 """Expected number of people who looked, added to each page of a query, that attracts as the query's pages do: a page
 that few people saw gains and loses little."""
@@ -31,17 +30,9 @@ class QueryClicks:
     """Probability for each place, from the first one, that a person looks at it."""
 
 
-def prefer_clicked(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `clicks`: pages that attract more of the people who look at them gain a little."""
-    known: QueryClicks | None = context.read.get(SIGNAL)
-    weight = context.options.clicks_weight
-    if known is None or not weight:
-        return pages
-    found = gains_of(known)
-    gains = {page.page_id: weight * found[page.page_id] for page in pages if found.get(page.page_id)}
-    for page_id, gain in gains.items():
-        context.notes.note_part(page_id, SIGNAL, gain)
-    return add_gains(pages, gains)
+def click_values(context: RankingContext, _pages: Sequence[PageHits]) -> Mapping[UUID, float]:
+    """Return the values of the signal `clicks`: how much more than others a page attracts."""
+    return gains_of(context.read["clicks"])
 
 
 def gains_of(known: QueryClicks) -> dict[UUID, float]:

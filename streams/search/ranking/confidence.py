@@ -19,7 +19,7 @@ by words shows which words may be rare, and the index is asked for these alone (
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,10 +29,11 @@ from streams.models.protocols import ModelInfo
 from streams.search.query_language.operators import OPERATORS, Conditions
 from streams.search.ranking.context import RankingContext, RareWord
 from streams.search.ranking.fusion import best_of_pages
-from streams.search.ranking.word_coverage import Words, cut, shares_of, words_in
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.vectors.bm25 import statement_terms
 
+Words = Sequence[Sequence[int]]
+"""The terms of each word of a query: a statement has the word if it has one of them."""
 BOUNDS = Path(__file__).with_name("confidence.json")
 WORDS_WORTH = 1.0
 """The closeness that all words of the query are worth in one statement."""
@@ -173,6 +174,31 @@ def find_suspects(words: Sequence[NamedWord], by_words: Sequence[Hit]) -> list[N
 def lacked_words(rare: Iterable[RareWord], page: UUID) -> tuple[str, ...]:
     """Return the rare words that a page does not have."""
     return tuple(word.text for word in rare if page not in word.pages)
+
+
+def words_in(terms: Collection[int], words: Words) -> frozenset[int]:
+    return frozenset(place for place, forms in enumerate(words) if any(form in terms for form in forms))
+
+
+def shares_of(covered: Sequence[Collection[int]], count: int) -> list[float]:
+    """Return the share of the `count` words that each text has, from 0 to 1. Rarer words have more of it.
+
+    `covered` are the places of the words that the texts have. The worth of a word is its inverse document frequency
+    among these texts, as BM25 has it.
+    """
+    counts = Counter(place for places in covered for place in places)
+    worth = [math.log(1 + (len(covered) + 0.5) / (counts[place] + 0.5)) for place in range(count)]
+    total = math.fsum(worth)
+    return [math.fsum(worth[place] for place in sorted(places)) / total for places in covered]
+
+
+def cut(texts: Iterable[str], count: int) -> Iterator[str]:
+    """Yield the texts as far as their first `count` characters. Nothing is joined: the terms of a text are cached."""
+    for text in texts:
+        if count <= 0:
+            return
+        yield text[:count]
+        count -= len(text)
 
 
 def _terms_of(hit: Hit) -> frozenset[int]:

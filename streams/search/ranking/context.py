@@ -128,3 +128,5 @@ class Pass:
 
     name: str
     apply: Apply
+    reads: tuple[str, ...] = ()
+    """The names of the readers that read for it, side by side (`streams.search.readers`)."""

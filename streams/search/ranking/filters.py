@@ -82,7 +82,7 @@ def check_results(context: RankingContext, pages: list[PageHits]) -> list[PageHi
 
 def filter_results(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
     """Apply the pass `filters`: note the number of pages that each filter left out or moved, and copies."""
-    texts: Texts = context.read.get("filters") or {}
+    texts: Texts = context.read.get("copies") or {}
     found = apply_filters(pages, _rules_of(context), context.wanted, context.notes.near, texts)
     context.notes.passes["filters"] = {**context.notes.passes.get("filters", {}), **found.counts}
     context.notes.near_duplicates |= found.similar

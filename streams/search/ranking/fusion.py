@@ -23,7 +23,9 @@ from streams.stores.statement_payload import id_of
 from streams.stores.vector_collection import round_score, sort_hits
 
 MEANING_WEIGHT = 0.7
-"""Weight of the dense list where nothing is known about the query. The sparse list has the rest."""
+"""Weight of the dense list of a model that was not measured. The sparse list has the rest."""
+MEANING_WEIGHTS = {"all-minilm-l6-v2": 0.7, "multilingual-e5-small": 0.8}
+"""The weight by model, as the judged collections choose it, each left out in turn (docs/decisions/0037)."""
 REFERENCE_PAGES = 100
 """Number of first pages of a list. Their mean and deviation are the measure of the list's scores."""
 REFERENCE_STATEMENTS = 200
@@ -31,6 +33,11 @@ REFERENCE_STATEMENTS = 200
 LISTS = ("meaning", "words")
 """The signals of the dense and the sparse list."""
 _MIN_DEVIATION = 1e-6
+
+
+def meaning_weight(model: str, fixed: float | None = None) -> float:
+    """Return the weight of the dense list of this model, or the one that the options fix."""
+    return MEANING_WEIGHTS.get(model, MEANING_WEIGHT) if fixed is None else fixed
 
 
 def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:

@@ -1,4 +1,4 @@
-"""The pages that a query names: by their address, their title, or the name of their site. Pure.
+"""The pages that a query names: by their address, their title, the name of their site, or identifiers. Pure.
 
 A person who types an address, a title, or the name of a site, looks for that page. Words and meaning find pages that
 speak of it as well, often with better statements than the page itself has. So the page at the address is the first
@@ -6,6 +6,9 @@ result, a page gains if the query has the words of its title, in any order, and 
 query is the site's name. A title is what a page says about itself: it gains a fixed amount, and among several pages
 with the title the other signals decide. The name of a site is its domain, which nobody else can have
 (docs/decisions/0070).
+
+Identifiers (names, versions and codes) mean only themselves, so pages that have them all come first. Where no page has
+the identifiers, the order stays.
 """
 
 import re
@@ -21,7 +24,8 @@ from streams.crawl.domains import registrable_domain
 from streams.language.function_words import shown_language, without_function_words
 from streams.pages.text.language import identify, primary
 from streams.pages.text.tokens import words
-from streams.search.ranking.context import RankingContext, add_gains
+from streams.search.query_language.matching import CheckedPage, fold, has_folded, identifiers
+from streams.search.ranking.context import RankingContext
 from streams.search.ranking.priors import authority
 from streams.stores.protocols import HostRank, PageHits
 from streams.vectors.stemming import stems
@@ -53,33 +57,48 @@ _SECTION = re.compile(r"(?<=\w)\(\d[a-z]{0,2}\)")
 """The section of a manual page: "git-revert(1)"."""
 
 
-def prefer_named_pages(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `names`: note what a page gains by its address, its title, or as the first page of a site."""
-    if context.addresses and (changed := _put_addressed_first(context, pages)):
-        return changed
+def title_values(context: RankingContext, pages: Sequence[PageHits]) -> Mapping[UUID, float]:
+    """Return the values of the signal `title`: 1 for a page whose title the query is, in any order of words.
+
+    The name of a file is a title only where no page has that title.
+    """
+    asked, first = words(context.text), pages[:PAGES]
+    if not 0 < len(asked) <= MAX_QUERY_WORDS:
+        return {}
+    language = primary(context.language) or shown_language(asked, identify(context.text).language)
+    wanted, common = _forms(asked, language), cache(partial(find_common_words, first, language))
+    for is_named in (partial(_is_title, common=common, language=language), partial(_is_file, language=language)):
+        found: dict[UUID, float] = {}
+        for page in first:
+            context.check_time()
+            if is_named(wanted, page):
+                found[page.page_id] = 1.0
+        if found:
+            return found
+    return {}
+
+
+def site_values(context: RankingContext, pages: Sequence[PageHits]) -> Mapping[UUID, float]:
+    """Return the values of the signal `site`: 1 for the first page of a site whose name the query is."""
     asked = words(context.text)
     if not 0 < len(asked) <= MAX_QUERY_WORDS:
-        return pages
-    gains = _gains_by_name(context, asked, pages[:PAGES])
-    if not gains:
-        return pages
-    for page, found in gains.items():
-        for signal, gain in found.items():
-            context.notes.note_part(page, signal, gain)
-    return add_gains(pages, {page: sum(found.values()) for page, found in gains.items()})
+        return {}
+    return {pages[place].page_id: 1.0 for place in _first_pages_of_named_sites(context, asked, pages[:PAGES])}
 
 
-def _put_addressed_first(context: RankingContext, pages: Sequence[PageHits]) -> list[PageHits]:
-    """Return the pages with those at the query's addresses first; nothing if there is none.
+def put_addressed_first(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Apply the pass `addresses`: put the pages at the query's addresses first, and note that there are such.
 
     The first page of a host is often at another address than the host itself: `/index.html`.
     """
+    if not context.addresses:
+        return pages
     named = [page for page in pages if page.hits[0].payload.url in context.addresses]
     if not named and any(url.endswith("/") and url.count("/") == FIRST_PAGE_SLASHES for url in context.addresses):
         fronts = _first_pages_of_named_sites(context, words(context.text), pages)
         named = [page for place, page in enumerate(pages) if place in fronts]
     if not named:
-        return []
+        return pages
     first = pages[0].score
     for page in named:
         context.notes.note_part(page.page_id, "address", max(first - page.score, 0.0) + 1.0)
@@ -88,24 +107,26 @@ def _put_addressed_first(context: RankingContext, pages: Sequence[PageHits]) -> 
     return [*(replace(page, score=first + 1.0) for page in named), *(page for page in pages if page.page_id not in ids)]
 
 
-def _gains_by_name(
-    context: RankingContext, asked: Sequence[str], pages: Sequence[PageHits]
-) -> dict[UUID, dict[str, float]]:
-    title, site = context.options.title_weight, context.options.site_weight
-    gains: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
-    language = primary(context.language) or shown_language(asked, identify(context.text).language)
-    wanted, common = _forms(asked, language), cache(partial(find_common_words, pages, language))
-    checks = (partial(_is_title, common=common, language=language), partial(_is_file, language=language))
-    for is_named in checks if title else ():
-        for page in pages:
-            context.check_time()
-            if is_named(wanted, page):
-                gains[page.page_id]["title"] = title
-        if gains:  # the name of a file is a title only where no page has that title
-            break
-    for place in _first_pages_of_named_sites(context, asked, pages) if site else ():
-        gains[pages[place].page_id]["site"] = site
-    return gains
+def put_identifiers_first(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Apply the pass `identifiers`: note the number of pages that have all identifiers, and those that no page has.
+
+    Each text is folded once, however many identifiers the query has.
+    """
+    names = {name: fold(name) for name in identifiers(context.text)}
+    if not names:
+        return pages
+    exact: list[bool] = []
+    found: set[str] = set()
+    for page in pages:
+        context.check_time()
+        texts = CheckedPage(page).texts
+        of_texts = [{name for name, wanted in names.items() if has_folded(text, wanted)} for text in texts]
+        exact.append(any(len(of_text) == len(names) for of_text in of_texts))
+        found.update(*of_texts)
+    context.notes.passes["identifiers"] = {"pages": sum(exact)}
+    if not any(exact):
+        context.notes.missing_names = tuple(name for name in names if name not in found)
+    return [page for wanted in (True, False) for page, has in zip(pages, exact, strict=True) if has is wanted]
 
 
 def _is_title(

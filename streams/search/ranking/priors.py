@@ -1,53 +1,57 @@
-"""Weak priors of a page, which are added to its score: the authority of its host, its freshness, its quality. Pure.
+"""Weak priors of a page: the authority of its host, its freshness, its quality; and the wish for recent pages. Pure.
 
-Scores are counted in standard deviations of a list, and the parts of a prior are at most its weights. So the priors
-only decide between pages that answer a query about equally well. Only the first pages get priors: no other page could
-rise to the first results.
+The coefficients of priors are small, so they only decide between pages that answer a query about equally well. Only the
+first pages get them: no other page could rise to the first results.
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
-from streams.search.options import SearchOptions
-from streams.search.ranking.context import RankingContext, add_gains
+from streams.search.query_language.matching import RECENT, steps_of_wish
+from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import HostRank, PageHits
 
 PAGES = 100
 """Maximum pages that get a prior."""
 FULL_AUTHORITY_RANK = 10_000.0
 """Minimum rank of a host with authority 1."""
+RECENT_HALF_LIFE_DAYS = 365.0
+"""The half-life for `prefer:recent`, which weighs dated pages alone (days)."""
 UNDATED_SHARE = 0.25
 """Freshness of a page without a date that was fetched now. A fetch shows only that a page is still there."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_WEB_PAGE = datetime(1991, 8, 6, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Prior:
-    """The parts of a page's prior, as they are in its score."""
-
-    authority: float = 0.0
-    freshness: float = 0.0
-    quality: float = 0.0
-    """The loss of a page of low quality: 0, or negative."""
-
-    @property
-    def total(self) -> float:
-        return self.authority + self.freshness + self.quality
-
-
-def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `priors`: read the ranks of the first pages' hosts, and note the parts of each prior."""
+def authority_values(context: RankingContext, pages: Sequence[PageHits]) -> Mapping[UUID, float]:
+    """Return the values of the signal `authority`, by the ranks of hosts that were read."""
     ranks: Mapping[str, HostRank] = context.read.get("priors") or {}
-    priors = {page.page_id: prior_of(page, ranks, context.now, context.options) for page in pages[:PAGES]}
-    for page, prior in priors.items():
-        context.notes.note_part(page, "authority", prior.authority)
-        context.notes.note_part(page, "freshness", prior.freshness)
-        if prior.quality:
-            context.notes.note_part(page, "quality", prior.quality)
-    return add_gains(pages, {page_id: prior.total for page_id, prior in priors.items()})
+    return {page.page_id: authority(ranks.get(host_of(page))) for page in pages[:PAGES]}
+
+
+def freshness_values(context: RankingContext, pages: Sequence[PageHits]) -> Mapping[UUID, float]:
+    """Return the values of the signal `freshness`."""
+    half_life = context.options.freshness_half_life_days
+    firsts = {page.page_id: page.hits[0].payload for page in pages[:PAGES]}
+    return {page: freshness(one.published, one.generation, context.now, half_life) for page, one in firsts.items()}
+
+
+def quality_values(context: RankingContext, pages: Sequence[PageHits]) -> Mapping[UUID, float]:
+    """Return the values of the signal `quality`: 0, or negative."""
+    least = context.options.min_quality
+    lacks = {page.page_id: lack_of_quality(page.hits[0].payload.quality, least) for page in pages[:PAGES]}
+    return {page: -lack for page, lack in lacks.items() if lack}
+
+
+def recent_values(context: RankingContext, pages: Sequence[PageHits]) -> Mapping[UUID, float]:
+    """Return the values of the signal `wish`: the freshness of pages with a date, times the steps of the wish."""
+    steps = steps_of_wish(context.conditions["prefer"][-1])
+    context.notes.passes["wishes"] = {RECENT: steps}
+    dated = {page.page_id: published for page in pages[:PAGES] if (published := page.hits[0].payload.published)}
+    half_life = RECENT_HALF_LIFE_DAYS
+    return {page: steps * freshness(published, 0, context.now, half_life) for page, published in dated.items()}
 
 
 def authority(known: HostRank | None) -> float:
@@ -72,17 +76,6 @@ def freshness(published: str, generation: int, now: datetime, half_life_days: fl
         return _decay_freshness(date, now, half_life_days)
     fetched = _EPOCH + timedelta(microseconds=min(max(generation, 0), 2**52))
     return UNDATED_SHARE * _decay_freshness(fetched, now, half_life_days)
-
-
-def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weights: SearchOptions) -> Prior:
-    """Return the prior of a page, by the rank of its host, its date, and the fetch that brought its text."""
-    payload = page.hits[0].payload
-    return Prior(
-        weights.authority_weight * authority(ranks.get(host_of(page))),
-        weights.freshness_weight
-        * freshness(payload.published, payload.generation, now, weights.freshness_half_life_days),
-        -weights.quality_weight * lack_of_quality(payload.quality, weights.min_quality),
-    )
 
 
 def lack_of_quality(quality: float, min_quality: float) -> float:

@@ -4,8 +4,8 @@ The model's scores are added to the pages' scores, as any signal is. A model tha
 words, authority and dates say, and outside of the texts that it was trained on this costs more than it brings.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 import numpy as np
 
@@ -16,20 +16,13 @@ MAX_CHARS = 1_500
 """Maximum length of a text that the model reads (characters): rarely more than its 512 tokens."""
 
 
-def add_model_scores(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `rerank`: note what the model's scores add to the first pages. Without scores the order stays."""
-    scores: Sequence[float] = context.read.get("rerank") or ()
-    gains = standardize(scores, context.options.rerank_weight)
-    first = pages[: len(gains)]
-    for page, gain in zip(first, gains, strict=True):
-        context.notes.note_part(page.page_id, "rerank", gain)
-    changed = [replace(page, score=page.score + gain) for page, gain in zip(first, gains, strict=True)]
-    # The sort is stable: pages with equal scores stay in their order.
-    return sorted([*changed, *pages[len(gains) :]], key=lambda page: -page.score)
+def model_values(context: RankingContext, pages: Sequence[PageHits]) -> Mapping[UUID, float]:
+    """Return the values of the signal `rerank`: the model's scores of the first pages, standardized."""
+    return {page.page_id: value for page, value in zip(pages, standardize(context.read["rerank"]), strict=False)}
 
 
-def standardize(scores: Sequence[float], weight: float) -> list[float]:
-    """Return what each score adds: its distance from the lowest one, in standard deviations of all, times the weight.
+def standardize(scores: Sequence[float]) -> list[float]:
+    """Return the distance of each score from the lowest one, in standard deviations of all.
 
     From the lowest one, so that no page falls behind the pages that the model has not read.
     """
@@ -37,10 +30,8 @@ def standardize(scores: Sequence[float], weight: float) -> list[float]:
         return [0.0] * len(scores)
     values = np.asarray(scores, dtype=np.float64)
     deviation = float(values.std())
-    if deviation == 0.0:
-        return [0.0] * len(scores)
-    gains: list[float] = (weight * (values - values.min()) / deviation).tolist()
-    return gains
+    found: list[float] = ((values - values.min()) / deviation).tolist() if deviation else [0.0] * len(scores)
+    return found
 
 
 def text_of(page: PageHits) -> str:

@@ -6,7 +6,6 @@ import pytest
 
 from streams.answers.quantities import quantities_of
 from streams.language.units import COUNTED, UNITS, UNITS_IN_TEXTS, factor_of, measure
-from streams.search.ranking.answer_form import has_form
 
 ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]

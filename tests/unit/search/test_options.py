@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from benchmarks.evaluation.search import DEADLINE_SECONDS, searcher_over
 from streams.search.options import SearchOptions
+from streams.search.ranking.signals import SIGNALS
 from streams.settings import GatewaySettings, SearchSettings, Settings, TritonSettings
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import gateway
@@ -65,5 +66,5 @@ def test_every_option_is_read() -> None:
     """An option that only exists changes nothing."""
     folders = (ROOT / "streams/search", ROOT / "streams/gateway/search")
     source = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
-    read = set(re.findall(r"\b(?:options|weights)\.(\w+)", source))
+    read = set(re.findall(r"\boptions\.(\w+)", source)) | {signal.coefficient for signal in SIGNALS}
     assert set(SearchOptions.model_fields) <= read

@@ -27,13 +27,13 @@ class Recorder:
         self.steps: list[str] = []
         self.threads: list[int] = []
 
-    def step(self, name: str) -> Pass:
+    def step(self, name: str, *reads: str) -> Pass:
         def apply(_context: RankingContext, pages: Pages) -> Pages:
             self.steps.append(name)
             self.threads.append(threading.get_ident())
             return pages
 
-        return Pass(name, apply)
+        return Pass(name, apply, reads)
 
     def reader(self, name: str) -> Reader:
         async def read(_context: RankingContext, _pages: Sequence[PageHits], _deadline: Deadline, _trace: Trace) -> str:
@@ -44,14 +44,15 @@ class Recorder:
         return read
 
 
-async def test_passes_run_in_order_off_the_event_loop_each_behind_its_reader() -> None:
+async def test_passes_run_in_order_off_the_event_loop_each_behind_its_readers() -> None:
     recorder = Recorder()
-    ranker = Ranker({"c": recorder.reader("c")}, [recorder.step(name) for name in "abcd"])
+    readers = {"x": recorder.reader("x"), "y": recorder.reader("y")}
+    steps = [recorder.step("a"), recorder.step("b", "x", "y", "z"), recorder.step("c"), recorder.step("d", "z")]
     context = context_of("q")
-    await ranker.rank(context, Deadline(5), Trace())
-    assert recorder.steps == ["a", "b", "read c", "c", "d"]
+    await Ranker(readers, steps).rank(context, Deadline(5), Trace())
+    assert recorder.steps == ["a", "read x", "read y", "b", "c", "d"]
     assert threading.main_thread().ident not in recorder.threads
-    assert context.read == {"c": "data of c"}
+    assert context.read == {"x": "data of x", "y": "data of y"}
 
 
 async def test_without_a_reader_all_passes_share_one_change_of_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,10 @@ from streams.search.ranking.named_pages import (
     PAGES,
     folders_above,
     names_host,
-    prefer_named_pages,
+    put_addressed_first,
     without_number,
 )
+from streams.search.ranking.signals import add_signals
 from streams.stores.protocols import Hit, HostRank, PageHits
 from tests.stages.gateway_fakes import payload_of, statement
 from tests.unit.search.ranking.contexts import context_of
@@ -29,16 +30,16 @@ def page(url: str, title: str = "A page", score: float = 1.0) -> PageHits:
 
 def order(query: str, *pages: PageHits, ranks: Mapping[str, HostRank] | None = None, **options: float) -> list[str]:
     """The addresses of the pages in the order of the pass, for pages with the best first."""
-    context = context_of(query, **options)
+    context = context_of(query, freshness_weight=0, authority_weight=0, **options)
     if ranks is not None:
         context.read["priors"] = ranks
-    return [each.hits[0].payload.url.removeprefix("https://") for each in prefer_named_pages(context, list(pages))]
+    return [each.hits[0].payload.url.removeprefix("https://") for each in add_signals(context, list(pages))]
 
 
 def gains_as_title(query: str, only: PageHits) -> bool:
     """Return whether the page gains by the words of the query as a title."""
     context = context_of(query, site_weight=0.0)
-    [found] = prefer_named_pages(context, [only])
+    [found] = add_signals(context, [only])
     return "title" in context.notes.parts.get(found.page_id, {})
 
 
@@ -153,9 +154,9 @@ def test_words_that_all_titles_of_a_site_have_are_no_part_of_a_title() -> None:
 def test_the_first_page_of_a_host_that_is_asked_for_is_first() -> None:
     pages = [page("https://sqlite.test/different.html", score=99.0), page("https://sqlite.test/index.html")]
     context = replace(context_of("sqlite.test"), addresses=("https://sqlite.test/", "https://www.sqlite.test/"))
-    assert prefer_named_pages(context, pages)[0].hits[0].payload.url == "https://sqlite.test/index.html"
+    assert put_addressed_first(context, pages)[0].hits[0].payload.url == "https://sqlite.test/index.html"
     other = replace(context_of("sqlite.test/a.html"), addresses=("https://sqlite.test/a.html",))
-    assert prefer_named_pages(other, pages) == pages
+    assert put_addressed_first(other, pages) == pages
 
 
 def test_among_pages_with_one_title_the_better_one_stays_first() -> None:
@@ -186,10 +187,10 @@ def test_of_two_domains_with_one_name_the_one_gains_that_other_sites_link_to() -
 
 
 def test_the_gains_are_noted_and_only_the_first_pages_are_compared() -> None:
-    context = context_of("sqlite")
+    context = context_of("sqlite", freshness_weight=0, authority_weight=0)
     pages = [page("https://sqlite.org/", "SQLite"), *(page(f"https://a.example/{n}", score=-n) for n in range(PAGES))]
     late = page("https://b.example/", "SQLite", -PAGES)
-    found = prefer_named_pages(context, [*pages, late])
+    found = add_signals(context, [*pages, late])
     assert found[-1] == late
     assert context.notes.parts == {
         pages[0].page_id: {"title": context.options.title_weight, "site": context.options.site_weight}
@@ -208,4 +209,4 @@ def test_it_ends_at_the_deadline() -> None:
         raise DeadlineExceeded("too late")
 
     with pytest.raises(DeadlineExceeded):
-        prefer_named_pages(replace(context_of("sqlite"), check_time=late), [page("https://sqlite.org/")])
+        add_signals(replace(context_of("sqlite"), check_time=late), [page("https://sqlite.org/")])

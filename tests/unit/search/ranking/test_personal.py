@@ -9,7 +9,7 @@ from streams.search.options import SearchOptions
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.filters import Rules, check_pages
 from streams.search.ranking.rules import PersonalRules
-from streams.search.ranking.wishes import SITE_WEIGHT, prefer_sites
+from streams.search.ranking.signals import add_signals
 from streams.stores.protocols import EVERYTHING, Candidates, Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
@@ -25,7 +25,8 @@ def page(host: str, score: float) -> PageHits:
 
 def context(rules: PersonalRules) -> RankingContext:
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    return RankingContext("q", Candidates((), ()), 0.5, SearchOptions(), now, 10, EVERYTHING, personal=rules)
+    options = SearchOptions(freshness_weight=0, authority_weight=0)
+    return RankingContext("q", Candidates((), ()), 0.5, options, now, 10, EVERYTHING, personal=rules)
 
 
 @pytest.mark.parametrize(
@@ -47,18 +48,18 @@ def test_the_nearest_domain_decides(host: str, rule: str) -> None:
 def test_sites_rise_and_fall_by_the_stated_amount() -> None:
     pages = [page("bad.example", 2.0), page("other.example", 1.5), page("good.example", 1.0)]
     made = context(RULES)
-    found = prefer_sites(made, pages)
+    found, gain = add_signals(made, pages), made.options.preference_weight
     assert [each.hits[0].payload.host for each in found] == ["good.example", "other.example", "bad.example"]
-    assert [each.score for each in found] == [1.0 + SITE_WEIGHT, 1.5, 2.0 - SITE_WEIGHT]
+    assert [each.score for each in found] == [1.0 + gain, 1.5, 2.0 - gain]
     assert made.notes.parts == {
-        pages[0].page_id: {"preference": -SITE_WEIGHT},
-        pages[2].page_id: {"preference": SITE_WEIGHT},
+        pages[0].page_id: {"preference": -gain},
+        pages[2].page_id: {"preference": gain},
     }
 
 
 def test_without_rules_nothing_changes() -> None:
     pages = [page("a.example", 1.0), page("b.example", 1.0)]
-    assert prefer_sites(context(PersonalRules()), pages) is pages
+    assert add_signals(context(PersonalRules()), pages) is pages
 
 
 def test_a_hidden_site_is_left_out_and_counted() -> None:

@@ -5,18 +5,11 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from streams.search.options import SearchOptions
-from streams.search.ranking.context import add_gains
-from streams.search.ranking.priors import (
-    UNDATED_SHARE,
-    Prior,
-    authority,
-    freshness,
-    hosts_of,
-    prior_of,
-)
+from streams.search.ranking.priors import UNDATED_SHARE, authority, freshness, hosts_of
+from streams.search.ranking.signals import add_signals
 from streams.stores.protocols import Hit, HostRank, PageHits
 from streams.stores.statement_payload import StatementPayload
+from tests.unit.search.ranking.contexts import context_of
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 HALF_LIFE_DAYS = 365.0
@@ -81,29 +74,31 @@ def names(pages: list[PageHits]) -> list[str]:
     return [one.hits[0].payload.host for one in pages]
 
 
-def ordered(pages: list[PageHits], ranks: dict[str, HostRank], weights: SearchOptions) -> list[str]:
-    return names(add_gains(pages, {one.page_id: prior_of(one, ranks, NOW, weights).total for one in pages}))
+def ordered(pages: list[PageHits], ranks: dict[str, HostRank], **options: float) -> list[str]:
+    context = context_of("q", **options)
+    context.read["priors"] = ranks
+    return names(add_signals(context, pages))
 
 
 def test_priors_decide_between_pages_that_are_about_equal() -> None:
     pages = [page("a", 2.0), page("b", 1.95), page("c", 1.0)]
     ranks = {"b": HostRank(50, 100.0), "c": HostRank(9_000, 1e4)}
-    assert ordered(pages, ranks, SearchOptions()) == ["a", "b", "c"]
-    assert ordered(pages, ranks, SearchOptions(authority_weight=0.2)) == ["b", "a", "c"]
-    assert ordered(pages, ranks, SearchOptions(authority_weight=0.0)) == ["a", "b", "c"]
+    assert ordered(pages, ranks) == ["a", "b", "c"]
+    assert ordered(pages, ranks, authority_weight=0.2) == ["b", "a", "c"]
+    assert ordered(pages, ranks, authority_weight=0.0) == ["a", "b", "c"]
 
 
 def test_a_recent_page_comes_before_an_old_one() -> None:
     pages = [page("old", 2.0, published="2010-01-01"), page("new", 1.97, published="2026-03-01")]
-    assert ordered(pages, {}, SearchOptions()) == ["new", "old"]
-    assert ordered(pages, {}, SearchOptions(freshness_weight=0.0)) == ["old", "new"]
+    assert ordered(pages, {}) == ["new", "old"]
+    assert ordered(pages, {}, freshness_weight=0.0) == ["old", "new"]
 
 
 def test_without_hosts_and_dates_scores_and_order_stay_as_they_were() -> None:
     pages = [page("b", 2.0, generation=1), page("a", 2.0, generation=1), page("c", 1.0)]
-    priors = {one.page_id: prior_of(one, {}, NOW, SearchOptions()) for one in pages}
-    assert add_gains(pages, {page_id: prior.total for page_id, prior in priors.items()}) == pages
-    assert set(priors.values()) == {Prior()}
+    context = context_of("q")
+    assert add_signals(context, pages) == pages
+    assert all(not any(parts.values()) for parts in context.notes.parts.values())
 
 
 def test_hosts_are_named_once_and_pages_without_one_are_left_out() -> None:

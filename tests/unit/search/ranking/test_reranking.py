@@ -4,7 +4,8 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from streams.search.ranking.reranking import MAX_CHARS, add_model_scores, standardize, text_of
+from streams.search.ranking.reranking import MAX_CHARS, standardize, text_of
+from streams.search.ranking.signals import add_signals
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 from tests.unit.search.ranking.contexts import context_of
@@ -18,7 +19,7 @@ def page(name: str, score: float, **payload: object) -> PageHits:
 
 
 SCORES = [
-    # the model's scores, and what they add with a weight of 1: standard deviations above the lowest
+    # the model's scores, and their values: standard deviations above the lowest
     ([1.0, 3.0], [0.0, 2.0]),
     ([-3.0, -5.0, -1.0], [1.2247, 0.0, 2.4495]),
     ([0.5, 0.5, 0.5], [0.0, 0.0, 0.0]),
@@ -29,23 +30,22 @@ SCORES = [
 
 @pytest.mark.parametrize(("scores", "expected"), SCORES, ids=str)
 def test_scores_of_any_range_add_the_same(scores: list[float], expected: list[float]) -> None:
-    assert standardize(scores, 1.0) == pytest.approx(expected, abs=1e-4)
-    assert standardize([100 * score - 7 for score in scores], 1.0) == pytest.approx(expected, abs=1e-4)
-    assert standardize(scores, 0.5) == pytest.approx([value / 2 for value in expected], abs=1e-4)
+    assert standardize(scores) == pytest.approx(expected, abs=1e-4)
+    assert standardize([100 * score - 7 for score in scores]) == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_model_is_one_signal_beside_the_scores() -> None:
     # The model prefers b, which is near to a. Of c it thinks as well of, but words and meaning leave it far behind.
-    context = context_of("q", rerank_weight=0.6)
+    context = context_of("q", rerank_weight=0.6, freshness_weight=0, authority_weight=0)
     context.read["rerank"] = [0.0, 1.0, 1.0]
-    pages = add_model_scores(context, [page("a", 3.0), page("b", 2.5), page("c", 0.5), page("unread", 0.4)])
+    pages = add_signals(context, [page("a", 3.0), page("b", 2.5), page("c", 0.5), page("unread", 0.4)])
     assert [one.hits[0].payload.title for one in pages] == ["b", "a", "c", "unread"]
     assert [round(gains["rerank"], 2) for gains in context.notes.parts.values()] == [0.0, 1.27, 1.27]
 
 
 def test_without_scores_the_order_stays() -> None:
     pages = [page("a", 3.0), page("b", 2.0)]
-    assert add_model_scores(context_of("q"), pages) == pages
+    assert add_signals(context_of("q", freshness_weight=0, authority_weight=0), pages) == pages
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The share of the query's words that a page has together, and what it does to the order of pages."""
+"""The words of a query: which of them a text has, how much each is worth, and the identifiers among them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,27 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.errors import DeadlineExceeded
 from streams.search.query_language import matching
 from streams.search.query_language.matching import MAX_IDENTIFIERS
+from streams.search.ranking.confidence import cut, shares_of, words_in
 from streams.search.ranking.context import RankingContext
-from streams.search.ranking.word_coverage import (
-    MAX_CHARS,
-    PAGES,
-    STATEMENTS,
-    cut,
-    prefer_pages_with_all_words,
-    put_identifiers_first,
-    shares_of,
-    words_in,
-    words_on,
-)
+from streams.search.ranking.named_pages import put_identifiers_first
 from streams.stores.protocols import Hit, PageHits
-from streams.vectors.bm25 import query_words
+from streams.vectors.bm25 import query_words, statement_terms
 from tests.stages.gateway_fakes import payload_of, statement
 from tests.unit.search.ranking.contexts import context_of
-
-QUERY = "vacuum locks tables"
 
 
 def page(name: str, *texts: str, score: float = 1.0, title: str = "", context: Sequence[str] = ()) -> PageHits:
@@ -39,29 +27,12 @@ def page(name: str, *texts: str, score: float = 1.0, title: str = "", context: S
     return PageHits(hits[0].payload.page_id, tuple(hits), score)
 
 
-def context(query: str = QUERY, **options: float) -> RankingContext:
-    return replace(context_of(query, **options), words=query_words(query))
+def context(query: str) -> RankingContext:
+    return replace(context_of(query), words=query_words(query))
 
 
 def names(pages: Sequence[PageHits]) -> list[str]:
     return [each.hits[0].payload.url.rpartition("/")[2] for each in pages]
-
-
-COVERED = [
-    (page("all", "Vacuum locks the table."), 3, "other inflections are the same words"),
-    (page("together", "A vacuum.", "It takes a lock.", "Each table has one."), 3, "all statements count"),
-    (page("above", "It has one.", title="Vacuum", context=("Locks", "Tables")), 3, "the title and the best context"),
-    (page("box", "It takes a lock.", title="Tables", context=("Tables", "Note")), 2, "a box's label says nothing"),
-    (page("others' context", "A vacuum.", "Nothing."), 1, "the context of further statements doesn't count"),
-    (page("late", *["Nothing."] * STATEMENTS, "Vacuum locks tables."), 0, "only the best statements are read"),
-    (page("long", "x " * MAX_CHARS + "vacuum"), 0, "only the beginning of a long statement is read"),
-    (page("none", "Checkpoints."), 0, ""),
-]
-
-
-@pytest.mark.parametrize(("found", "count", "why"), COVERED, ids=[names([each[0]])[0] for each in COVERED])
-def test_the_words_that_a_page_has(found: PageHits, count: int, why: str) -> None:
-    assert len(words_on(found, query_words(QUERY))) == count, why
 
 
 def test_a_rare_word_has_more_of_the_share() -> None:
@@ -84,36 +55,12 @@ def test_a_word_is_found_by_its_stem_in_any_language_of_the_query() -> None:
     assert words_in({english}, [(english, other), (3,)]) == words_in({other}, [(english, other), (3,)]) == {0}
     # A name may be taken for a word of another language, with one more stem that no English page has.
     assert len(query_words("sqlite")[0]) == 2
-    assert words_on(page("name", "SQLite is small."), query_words("sqlite")) == {0}
-
-
-def test_a_page_with_all_words_passes_a_slightly_better_one() -> None:
-    pages = [page("two", "Vacuum locks.", score=2.0), page("all", "Vacuum locks tables.", score=1.9)]
-    found = context()
-    assert names(prefer_pages_with_all_words(found, pages)) == ["all", "two"]
-    gains = [found.notes.parts[each.page_id]["coverage"] for each in pages]
-    assert 0 < gains[0] < gains[1] <= found.options.coverage_weight + 1e-9
-    assert names(prefer_pages_with_all_words(context(coverage_weight=0.0), pages)) == ["two", "all"]
-
-
-def test_a_query_without_words_and_pages_behind_the_first_ones_change_nothing() -> None:
-    pages = [page(f"{n:02}", "Nothing.", score=100.0 - n) for n in range(PAGES + 2)]
-    pages[-1] = page("last", "Vacuum locks tables.", score=1.0)
-    assert prefer_pages_with_all_words(context("!"), pages) == pages
-    assert prefer_pages_with_all_words(context(), pages) == pages
+    assert words_in(statement_terms(["SQLite is small."]), query_words("sqlite")) == {0}
 
 
 @given(st.lists(st.text()), st.integers(0, 50))
 def test_texts_are_cut_where_they_would_be_if_they_were_one(texts: list[str], count: int) -> None:
     assert "".join(cut(texts, count)) == "".join(texts)[:count]
-
-
-def test_it_ends_at_the_deadline() -> None:
-    def late() -> None:
-        raise DeadlineExceeded("too late")
-
-    with pytest.raises(DeadlineExceeded):
-        prefer_pages_with_all_words(replace(context(), check_time=late), [page("one", "Vacuum.")])
 
 
 # The query -> the pages that come first, and the identifiers that no page has, if no page has all of them.

@@ -1,36 +1,30 @@
 """The form of the answer that a short question asks for: a time, a number, a person, a place, or a definition. Pure.
 
 "when did the marlins start" is answered by a statement with a year, "who designed the statue of liberty" by one with a
-name that the question doesn't have. Meaning and words show neither. A statement with this form gets a bonus, which is
-small beside the scores: it decides between statements about the same thing (measured in docs/decisions/0028).
+name that the question doesn't have. Meaning and words show neither. A direct answer needs the form; the order of pages
+does not follow it (docs/decisions/0037).
 
 The rules are for English questions. Other queries, and questions of more than MAX_WORDS words, have no form.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 
 from streams.caches import cached_if_short
+from streams.language.marks import asks
 from streams.language.months import MONTHS_IN_ENGLISH
 from streams.language.numbers import CARDINALS, SCALES
-from streams.language.questions import form_of_words
+from streams.language.questions import FIRST_WORDS, form_of_words
 from streams.pages.text.alphabets import PLAIN_WORDS
 from streams.pages.text.tokens import words
-from streams.search.ranking.context import RankingContext
-from streams.stores.protocols import PageHits
 
-PAGES = 100
-"""Maximum pages whose statements are read."""
-STATEMENTS = 3
-"""Maximum statements that are read of a page: only these may be shown."""
 MAX_CHARS = 1_000
 """Maximum characters of a statement that are read."""
 MAX_WORDS = 12
 """Maximum words of a question. Longer questions describe more than one thing."""
 _QUESTION_CHARS = 200
 _KEPT_QUESTIONS = 256
-"""Maximum questions whose form is kept: the ranking and the answer ask for the same one."""
+"""Maximum questions whose form is kept: the parts of one answer ask for the same one."""
 _PLAIN = PLAIN_WORDS["en"]
 
 _TIME = re.compile(
@@ -46,45 +40,10 @@ _SUBJECT_CHARS = 160
 """Maximum characters of a statement before the verb of its definition."""
 
 
-def prefer_answers(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `answer_form`: note the form that the query asks for, and each page's gain."""
-    weight = context.options.answer_weight
-    if not weight or not (form := form_of(context.text)):
-        return pages
-    context.notes.passes["answer_form"] = {"form": form}
-    changed = add_answer_bonuses(pages, context.text, form, weight, context.check_time)
-    scores = {page.page_id: page.score for page in pages[:PAGES]}
-    for page in changed:
-        if (gain := page.score - scores.get(page.page_id, page.score)) > 0:
-            context.notes.note_part(page.page_id, "answer_form", gain)
-    return changed
-
-
-def add_answer_bonuses(
-    pages: Sequence[PageHits], query: str, form: str, weight: float, check_time: Callable[[], None] = lambda: None
-) -> list[PageHits]:
-    """Return the pages in the order of their scores with the bonus of statements that have the form.
-
-    A page gains as much as its best statement. Only its first statements are read, and only of the first pages.
-    """
-    asked = frozenset(words(query))
-    changed = []
-    for page in pages[:PAGES]:
-        check_time()
-        changed.append(_add_bonus(page, form, asked, weight))
-    # The sort is stable: pages with equal scores stay in their order.
-    return sorted([*changed, *pages[PAGES:]], key=lambda page: -page.score)
-
-
-def _add_bonus(page: PageHits, form: str, asked: frozenset[str], weight: float) -> PageHits:
-    """Return the page with the bonus of each statement that has the form, the best statement first."""
-    first = [
-        replace(hit, score=hit.score + weight) if has_form(hit.payload.text, form, asked) else hit
-        for hit in page.hits[:STATEMENTS]
-    ]
-    first.sort(key=lambda hit: -hit.score)
-    gained = max(first[0].score - page.hits[0].score, 0.0)
-    return replace(page, hits=(*first, *page.hits[STATEMENTS:]), score=page.score + gained)
+def is_question(query: str) -> bool:
+    """Return True if the query ends with a question mark, or begins with an English question word."""
+    first = query.split(maxsplit=1)[:1]
+    return asks(query) or bool(first and first[0].casefold() in FIRST_WORDS)
 
 
 @cached_if_short(_KEPT_QUESTIONS, _QUESTION_CHARS)
