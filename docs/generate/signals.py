@@ -9,12 +9,16 @@ _DECISIONS = Path(__file__).resolve().parents[1] / "decisions"
 
 
 def signals_table() -> str:
-    """The signals in Markdown, a row each."""
+    """The signals in Markdown, a row each, and the links of the rows."""
     rows = (
-        f"| `{one.name}` | {one.source} | {_coefficient(one)} | {_why(one)} | [test](../../tests/{one.test}) |"
+        f"| `{one.name}` | {one.source} | {_coefficient(one)} | [{one.decision}] | [{Path(one.test).stem}] |"
         for one in SIGNALS
     )
-    return "\n".join(("", "| signal | value | coefficient | why | test |", "|---|---|---:|---|---|", *rows, ""))
+    links = sorted({f"[{one.decision}]: ../decisions/{_page(one)}" for one in SIGNALS})
+    links += sorted({f"[{Path(one.test).stem}]: ../../tests/{one.test}" for one in SIGNALS})
+    return "\n".join(
+        ("", "| signal | value | coefficient | why | test |", "|---|---|---:|---|---|", *rows, "", *links, "")
+    )
 
 
 def _coefficient(signal: Signal) -> str:
@@ -23,6 +27,6 @@ def _coefficient(signal: Signal) -> str:
     return "" if value is None else f"{value:g}"
 
 
-def _why(signal: Signal) -> str:
+def _page(signal: Signal) -> str:
     (page,) = _DECISIONS.glob(f"{signal.decision}-*.md")
-    return f"[{signal.decision}](../decisions/{page.name})"
+    return page.name

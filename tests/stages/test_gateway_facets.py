@@ -35,7 +35,9 @@ PAGES = [
 
 
 async def answer(query: str, pages: list[dict[str, Any]] = PAGES, **parameters: Any) -> dict[str, Any]:
-    async with client(gateway(await searchable(pages), deadline_seconds=30)) as web:
+    # By words, since the vectors of these tests mean little.
+    limits = {"meaning_weight": 0.2}
+    async with client(gateway(await searchable(pages), deadline_seconds=30, limits=limits)) as web:
         found = (await web.get("/api/v1/search", params={"q": query, **parameters})).json()
     assert isinstance(found, dict)
     return found

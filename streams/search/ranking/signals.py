@@ -1,4 +1,4 @@
-"""The signals of the ranking as a table: what adds to the score of a page, and by which coefficient. Pure.
+"""The signals of the ranking as a table: values that are added to the score of a page, times coefficients. Pure.
 
 A signal gives pages values, and adds each value times its coefficient to the score of the page, in standard deviations
 of the scores. A new signal is a function and a row. The table is read by the pass `signals`, by `explain=true`, by the
@@ -28,20 +28,20 @@ class Signal:
     name: str
     """Its name in `explain` and in the words of a result."""
     source: str
-    """What its value is, for the documentation."""
+    """The meaning of its value, for the documentation."""
     coefficient: str
     """The name of its coefficient among the options of a search (`SearchOptions`). 0 turns the signal off."""
     decision: str
     """The decision page with its figures (docs/decisions)."""
     test: str
     says: str
-    """What it says of a page, for people. `{site}`, `{words}` and `{date}` stand for facts of the result."""
+    """Words for people about a page that it raised. `{site}`, `{words}` and `{date}` are facts of the result."""
     lowers: str = ""
-    """What it says of a page that it lowered."""
+    """The same about a page that it lowered."""
     values: Callable[[RankingContext, Sequence[PageHits]], Values] | None = None
     """The function that gives its values. None: another pass adds it."""
     asked: Callable[[RankingContext], object] = lambda _: True
-    """Whether the query has something for it. What it reads of a store or a model is there, or it is not asked."""
+    """Returns something true where the signal has data: of the query, of a store or of a model."""
 
 
 def _preferences(context: RankingContext, pages: Sequence[PageHits]) -> Values:
