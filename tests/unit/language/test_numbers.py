@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from streams.answers.answer_form import has_form
 from streams.answers.quantities import quantities_of
 from streams.language.units import COUNTED, UNITS, UNITS_IN_TEXTS, factor_of, measure
 
