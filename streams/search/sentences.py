@@ -18,7 +18,7 @@ from streams.language.function_words import CONJUNCTIONS
 from streams.language.marks import CLAUSE_MARKS, WIDE_CLAUSE_MARKS
 from streams.pages.text.tokens import drop_box_labels
 from streams.search.deadline import Deadline, OnFailure, OptionalPart, Rest
-from streams.search.ranking.word_coverage import Words, cut, shares_of, words_in
+from streams.search.ranking.confidence import Words, cut, shares_of, words_in
 from streams.search.retrieval.query import IndexQuery
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
