@@ -192,13 +192,17 @@ def _in_language_of(versions: Mapping[str, list[PageHits]], reader: Sequence[str
 def _version_key(page: PageHits) -> tuple[str, str]:
     """Return the host of a page, and its address without the tag of the page's own language."""
     payload = page.hits[0].payload
-    own, url = primary(payload.language), payload.url
-    if own:
-        url = re.sub(rf"(?<![^\W_]){re.escape(own)}(?:[-_][a-z]{{2,4}})?(?![^\W_])", "", url, flags=re.IGNORECASE)
-    return payload.host, " ".join(filter(None, _SEPARATORS.split(url)))
+    own, kept, region_may_follow = primary(payload.language), list[str](), False
+    parts = _SEPARATORS.split(payload.url)
+    for separator, part in zip(("", *parts[1::2]), parts[::2], strict=True):
+        is_region = region_may_follow and separator in ("-", "_") and part.isalpha() and 2 <= len(part) <= 4
+        region_may_follow = bool(own) and part.lower() == own
+        if part and not region_may_follow and not is_region:
+            kept.append(part)
+    return payload.host, " ".join(kept)
 
 
-_SEPARATORS = re.compile(r"[/._?&=-]")
+_SEPARATORS = re.compile(r"([/._?&=-])")
 
 
 def pages_to_compare(pages: Sequence[PageHits], near: Near) -> list[UUID]:
