@@ -22,7 +22,7 @@ def signals_table() -> str:
 
 
 def _coefficient(signal: Signal) -> str:
-    """The default of the coefficient. That of meaning is the model's."""
+    """The default of the coefficient; empty for meaning, whose weight is the model's."""
     value = getattr(SearchOptions(), signal.coefficient) if signal.coefficient else None
     return "" if value is None else f"{value:g}"
 

@@ -38,7 +38,7 @@ STATEMENTS = [
     statement(TOWER, "The Quill tower is 120 metres high.", title="The Quill tower"),
     statement(TOWER, "It was finished in 1931.", title="The Quill tower"),
     statement(GUIDE, "Visitors climb the Quill tower by 640 steps.", title="A guide to Quill"),
-    statement(CLOSED, "The Quill tower is high above the river.", title="Closed"),
+    statement(CLOSED, "Ships see the Quill tower from the river.", title="Closed"),
 ]
 
 

@@ -18,7 +18,7 @@ PAGES = 100
 FULL_AUTHORITY_RANK = 10_000.0
 """Minimum rank of a host with authority 1."""
 RECENT_HALF_LIFE_DAYS = 365.0
-"""The half-life for `prefer:recent`, which weighs dated pages alone (days)."""
+"""The half-life for `prefer:recent`, which weighs only dated pages (days)."""
 UNDATED_SHARE = 0.25
 """Freshness of a page without a date that was fetched now. A fetch shows only that a page is still there."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
