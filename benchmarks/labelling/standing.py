@@ -2,7 +2,7 @@
 
     python -m benchmarks.labelling.standing DIR
 
-The pages are those of packages of Debian (SITES), got by apt-get into DIR and unpacked, not installed. A statement is
+The pages are from packages of Debian (SITES), got by apt-get into DIR and unpacked, not installed. A statement is
 judged with its title, its headings and its lead-in, and without the sentences before it. `standing.jsonl` has a label
 and no text, since the texts have licences of their own: this program finds the texts again by their hashes, and writes
 them with the labels to DIR/labelled.jsonl, for the training.

@@ -2,9 +2,9 @@
 
     python -m benchmarks.labelling.standing_model DIR [--write]
 
-DIR gets the packages of `benchmarks.labelling.standing`. The encoder of the settings embeds each statement alone,
+DIR gets the packages of `benchmarks.labelling.standing`. The encoder of the settings embeds each statement
 without its context. A logistic regression of its vectors and of the statement's structure is fitted to the labels (the
-teacher). It judges the statements of the same sites that have no label, and those of some pages of the bundled web, and
+teacher). It judges the statements of the same sites that have no label, and statements of the bundled web, and
 a regression of hashed parts of texts is fitted to both (the student). Sites in HELD_OUT have no part in either: the
 areas under the curve are theirs.
 """
@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 
 
 def area(labels: Sequence[bool], scores: Floats) -> float:
-    """Return the area under the ROC curve: how often a statement that stands alone has the higher score."""
+    """Return the area under the ROC curve: how often a statement that needs no other has the higher score."""
     yes, no = scores[np.array(labels)], scores[~np.array(labels)]
     if not len(yes) or not len(no):
         return float("nan")
@@ -126,7 +126,7 @@ def fit_student(statements: Sequence[Standing], wanted: Floats, importance: Floa
 
 
 def write_weights(weights: Floats, file: Path) -> None:
-    """Write the weights, those of the slots in 8 bits."""
+    """Write the weights. The slots' weights have 8 bits."""
     table = weights[:SLOTS]
     unit = float(np.abs(table).max()) / 127
     levels = np.clip(np.round(table / unit) + 128, 0, 255).astype(np.uint8)
@@ -188,7 +188,7 @@ def _standardize(values: Any, trained: NDArray[np.bool_]) -> Floats:
 
 
 def _choose_others(statements: Sequence[Standing]) -> list[Standing]:
-    """Return statements without a label, those of each language with the first names."""
+    """Return statements without a label: of each language, the ones with the first names."""
     found: dict[str, list[Standing]] = {}
     for one in sorted(statements, key=lambda each: each.name):
         if one.kind != "heading" and len(one.text) <= MAX_CHARS:

@@ -1,6 +1,6 @@
 """`python -m benchmarks second-web DIR`: what a person gets of 100 queries over pages that nothing was tuned to.
 
-The pages are those of packages of Debian (SITES), got by apt-get into DIR/packages and unpacked, not installed: two
+The pages are from packages of Debian (SITES), got by apt-get into DIR/packages and unpacked, not installed: two
 mail and web servers, a crawler, a package manager in three languages, and music notation in two. They become
 documents, statements and points by the functions of the stages, and each query is a search of the gateway, in this
 process and without servers.

@@ -19,7 +19,7 @@ VERDICTS = {
     "reads well": "a reader understands it, and it is about the subject, but it does not answer",
     "bad": "nobody understands it alone, or it is about something else, or it is a line of the site's frame",
 }
-"""What a reader says of the first snippet of a query."""
+"""The verdicts of a reader on the first snippet of a query, with their meaning."""
 ABSENT = "absent"
 """The kind of queries whose subject no page has."""
 LANGUAGE = "language"
@@ -64,7 +64,7 @@ class Asked:
     query: Query
     results: tuple[Shown, ...]
     says_so: bool
-    """Whether the page of results says that the index has nothing, or lacks a word."""
+    """True if the page of results says that the index has nothing, or lacks a word."""
 
     @property
     def place(self) -> int:
@@ -73,7 +73,7 @@ class Asked:
 
     @property
     def shows_sentence(self) -> bool:
-        """Whether a statement of the first results has the texts of the sentence that answers."""
+        """True if a statement of the first results has the texts of the sentence that answers."""
         shown = [
             " ".join(statement).casefold()
             for each in self.results[:FIRST]
@@ -100,7 +100,7 @@ def read_judged(file: Path = _JUDGED) -> dict[tuple[str, str], str]:
 
 
 def write_judged(judged: Mapping[tuple[str, str], str]) -> None:
-    lines = ({"query": query, "snippet": snippet, "verdict": said} for (query, snippet), said in judged.items())
+    lines = ({"query": query, "snippet": snippet, "verdict": verdict} for (query, snippet), verdict in judged.items())
     _JUDGED.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8")
 
 

@@ -139,12 +139,12 @@ def _defines(text: str, subject: Sequence[str]) -> bool:
 
     Other words may stand beside the subject only before a verb that defines.
     """
-    said = words(text[:MAX_CHARS])
-    verb = next((place for place, word in enumerate(said) if word in DEFINING_VERBS), len(said))
+    spoken = words(text[:MAX_CHARS])
+    verb = next((place for place, word in enumerate(spoken) if word in DEFINING_VERBS), len(spoken))
     most = verb if verb <= len(subject) + _MAX_BESIDE else len(subject) + 1
-    before = statement_terms((" ".join(said[:most]),))
+    before = statement_terms((" ".join(spoken[:most]),))
     has_subject = all(not before.isdisjoint(forms) for word in subject for forms in query_words(word, "en"))
-    return bool(subject) and has_subject and len(said) > most + 1
+    return bool(subject) and has_subject and len(spoken) > most + 1
 
 
 def judge_answers(question: str, evidence: Sequence[Evidence], parameters: Parameters) -> tuple[float, list[Judged]]:

@@ -4,7 +4,7 @@ A page of entries holds little else: the index of a book, the map of a site, a l
 page to which such an entry leads. A table of contents has numbered lines, and is the first page of its book or chapter:
 it is no page of entries.
 
-A sentence that does not stand alone ("There are too many.") is shown with the one before it, if that one does. The
+A sentence that does not stand by itself ("There are too many.") is shown with the one before it, if that one does. The
 sentence before is no part of what is embedded: a chain has what a search needs.
 """
 
@@ -44,7 +44,7 @@ def sentence_before(statements: Sequence[Statement], at: int, numbers: Mapping[i
     """Return the sentence before `statements[at]`, if that one needs it and has no other; else "".
 
     It is of the same section; before an item of a list, of the same item. `numbers` say of both how surely they stand
-    alone (`standing`).
+    by themselves (`standing`).
     """
     if at == 0:
         return ""

@@ -1,4 +1,4 @@
-"""Whether a statement stands alone: one number for each statement, judged once, when its page is indexed. Pure.
+"""One number of each statement says whether it stands by itself. It is judged once, when its page is indexed. Pure.
 
 A reader of results has the page's title, the headings and the lead-in of a statement, and not the sentences before it.
 The number says how probable it is that this is enough. It is the logistic of a sum of weights: of the words and the
@@ -25,10 +25,10 @@ import numpy as np
 from streams.language.marks import QUESTION_MARKS, ends_sentence, is_closed
 
 MAX_ALONE = 255
-"""The number of a statement that surely stands alone. 0 is no number of a statement."""
+"""The number of a statement that surely stands by itself. 0 is no number of a statement."""
 MIN_ALONE = 96
-"""Minimum number of a statement that may stand alone. Of 84 labels below it 97 % say that it does not, in documentation
-of software, which the labels are of. Elsewhere the number orders statements, and leaves none out."""
+"""Minimum number of a statement that may stand by itself. Of 84 labels below it 97 % say that it does not, in
+documentation of software, which the labels are of. Elsewhere the number orders statements, and leaves none out."""
 SLOTS = 1 << 15
 """Number of weights of the table. Two parts of texts may share one."""
 BEGINNING_CHARS, END_CHARS = 24, 12

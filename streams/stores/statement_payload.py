@@ -29,7 +29,7 @@ row.
                                 if it is none
     doubtful    bool            readers of the page may not see it; missing if they surely do
     before      str             the sentence before a short one, for readers; missing if there is none
-    alone       int             how probably it stands alone (`statements.standing`), 1 to 255; missing if not judged
+    `alone`     int             how surely it stands by itself (`statements.standing`), 1 to 255; missing if not judged
     generation  int             the fetch of the page
     audience    str             the private sites whose keys find the page; missing if everybody finds it
 
@@ -160,7 +160,7 @@ class StatementPayload:
     ordinal: int = _integer("ordinal")
     generation: int = _integer("generation")
     stands_alone: int = _integer("alone")
-    """How probably a reader understands the statement with its context, from 1 to 255; 0 if nobody has judged it."""
+    """The measure how surely a reader understands the statement with its context, from 1 to 255; 0: not judged."""
     left_out: int = _integer("left_out")
     """Number of statements beyond the bound of a page, at its first statement."""
     page: int = _integer("page")

@@ -13,7 +13,7 @@ judged. Over an index in which made nonsense scores high, it is raised (`measuri
 
 A word that the index hardly has, or does not have at all, is probably the subject of the query. People are told which
 word no page has, and which rare words a result lacks: only so they see that results are about something else. The list
-by words shows which words may be rare, and the index is asked for these alone (`streams.search.retrieval.lists`).
+by words shows which words may be rare, and the index is asked only for these (`streams.search.retrieval.lists`).
 """
 
 import json

@@ -97,7 +97,7 @@ class RankingContext:
     language: str = ""
     """The language that the request names; empty: none."""
     reader: tuple[str, ...] = ()
-    """The languages that the reader prefers (primary subtags): the query's, and those of the browser."""
+    """The languages that the reader prefers (primary subtags): the query's, and the browser's."""
     check_time: Callable[[], None] = lambda: None
     """A function that raises DeadlineExceeded after the end of the search. Long loops call it."""
 

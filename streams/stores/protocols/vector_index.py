@@ -163,7 +163,7 @@ class VectorIndex(Protocol):
         """Return the best statements of each of these pages, for each of these vectors, in one request.
 
         The lists of the first page come first, one for each vector; with `sparse`, one by words is behind them. Scores
-        are those of `candidates`.
+        are as of `candidates`.
         """
 
     async def set_audience(self, collection: str, host: str, audience: str) -> None:

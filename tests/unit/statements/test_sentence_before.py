@@ -71,7 +71,7 @@ def test_the_sentence_before(before: Statement, statement: Statement, found: boo
         pytest.param(MIN_SHOWN - 1, 1, False, id="the one before needs another one"),
     ],
 )
-def test_who_needs_a_sentence_is_said_by_the_numbers(before: int, own: int, found: bool) -> None:
+def test_the_numbers_decide_who_needs_a_sentence(before: int, own: int, found: bool) -> None:
     assert bool(sentence_before([sentence(BEFORE), SHORT], 1, {0: before, 1: own})) is found
 
 

@@ -1,4 +1,4 @@
-"""Whether a statement stands alone: one number, in all languages, judged when its page is indexed."""
+"""One number says whether a statement stands by itself, in all languages, judged when its page is indexed."""
 
 from dataclasses import replace
 from uuid import UUID
