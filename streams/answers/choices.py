@@ -36,6 +36,7 @@ _NUMBERS = re.compile(r"^[\s\-*•#>(\[{\"']{0,8}(\d{1,3})(?=[\s\])}.,:;*\"'“�
 """A number at the beginning of a line, or numbers in brackets anywhere."""
 _SEVERAL = re.compile(r"^[\s\[(]{0,4}\d{1,2}[\])]?(?:[\s,;&\[(]{1,4}\d{1,2}[\])]?){1,9}[\s.]{0,4}$")
 """A line with only numbers: `2, 5`."""
+_DIGITS = re.compile(r"\d{1,2}")
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,1000})[\"”“»]")
 _NONE = re.compile(r"^\W{0,8}none\b", re.IGNORECASE)
 _AROUND = " .…:–-*\"'()[]{}"
@@ -99,7 +100,7 @@ def named_in(line: str, texts: Sequence[tuple[str, str]]) -> list[tuple[int, str
     if _NONE.match(line):
         return []
     if _SEVERAL.match(line):
-        places = dict.fromkeys(int(number) - 1 for number in re.findall(r"\d{1,2}", line))
+        places = dict.fromkeys(int(number) - 1 for number in _DIGITS.findall(line))
         return [(place, "") for place in places if 0 <= place < len(texts)]
     numbers = [int(found[1] or found[2]) - 1 for found in _NUMBERS.finditer(line)]
     named = [place for place in dict.fromkeys(numbers) if 0 <= place < len(texts)]

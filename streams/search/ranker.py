@@ -9,6 +9,7 @@ it ends at the search's deadline. All passes between two readers share one chang
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -69,12 +70,13 @@ class Ranker:
     async def choose(
         self, pages: Sequence[PageHits], looked: Looked, count: int, frame: Collection[UUID], deadline: Deadline
     ) -> list[PageHits]:
-        """Return the pages with the statements that are shown. Raises SearchUnavailable if that takes too long."""
+        """Return the pages with the statements that are shown: the first ones of the lists if the time is over."""
         try:
             async with deadline.for_ranking():
                 return await asyncio.to_thread(choose_sentences, pages, looked, count, frame)
-        except TimeoutError as error:
-            raise SearchUnavailable("Choosing the statements of the results took too long.") from error
+        except TimeoutError:
+            log.warning("the statements that are shown were not chosen in time")
+            return [replace(page, hits=page.hits[:count]) for page in pages]
 
 
 def _divide(passes: Sequence[Pass], readers: Mapping[str, Reader]) -> list[list[Pass]]:

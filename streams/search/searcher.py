@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from secrets import token_bytes
 from time import perf_counter
 from uuid import UUID
@@ -17,7 +18,7 @@ from uuid import UUID
 from streams.errors import SearchUnavailable
 from streams.search.block_lists import BlockLists
 from streams.search.cursor import SALT_BYTES
-from streams.search.deadline import Deadline, OnFailure
+from streams.search.deadline import Deadline, OnFailure, OptionalPart, Rest
 from streams.search.extras import ExtrasReader, Groups, show_first_sentences
 from streams.search.options import SearchOptions
 from streams.search.paging import (
@@ -51,6 +52,8 @@ from streams.stores.protocols import Candidates, PageHits
 
 STATEMENTS_PER_PAGE = 3
 """Maximum statements shown of a page."""
+REST_SECONDS = 2.0
+"""Pause after a failure before rare words are looked for again (seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ class Searcher:
         self._ranker = Ranker(_readers(stores, options, on_failure), passes)
         self._sentences = SentenceReader(stores, on_failure)
         self._extras = ExtrasReader(stores, on_failure)
+        self._rare_words = OptionalPart("rare words", partial(on_failure, "vectors"), Rest(REST_SECONDS))
 
     async def find(self, request: SearchRequest, deadline: Deadline) -> Found:
         """Return the pages found. Raises SearchUnavailable when the index does not answer in time."""
@@ -225,7 +229,8 @@ class Searcher:
 
     async def _find_rare_words(self, query: IndexQuery, found: Candidates, deadline: Deadline) -> tuple[RareWord, ...]:
         retrieval = Retrieval(self._stores, query.request.visible, query.filters, RARE_STATEMENTS)
-        return await find_rare_words(retrieval, query.named, found, deadline)
+        find = partial(find_rare_words, retrieval, query.named, found)
+        return await self._rare_words.read(find, deadline.for_rare_words()) or ()
 
 
 def _reader_of(query: IndexQuery) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ MAX_BEHIND = 2.0
 """Maximum distance of a page's best statement for a clause to the best one of all pages: beyond it, there is none."""
 REST_SECONDS = 2.0
 """Pause after a failure before the pages are looked at again (seconds)."""
-_BORDERS = re.compile(rf"[{CLAUSE_MARKS}]++(?!\S)|[{WIDE_CLAUSE_MARKS}]++")
+_BORDERS = re.compile(rf"(?<![{CLAUSE_MARKS}])[{CLAUSE_MARKS}]++(?!\S)|[{WIDE_CLAUSE_MARKS}]")
 
 
 def clauses_of(text: str) -> tuple[str, ...]:
@@ -105,12 +105,11 @@ class SentenceReader:
         """Return the statements found; none if the index does not answer in time. Raises nothing."""
         clauses = clauses_of(query.text) if query.dense is not None else ()
         with trace.timed("sentences_ms"):
-            found = await self._part.read(lambda: self._ask(pages, query, clauses), deadline.for_sentences())
-        lists = found or {}
-        trace.similarities = {
-            **trace.similarities,
-            **{hit.id: hit.score for of_page in lists.values() for hit in of_page[0] if query.dense is not None},
-        }
+            ask = partial(self._ask, pages, query, clauses)
+            lists = (await self._part.read(ask, deadline.for_sentences()) if pages else None) or {}
+        if trace.model and query.dense is not None:
+            close = {hit.id: trace.model.closeness(hit.score) for of_page in lists.values() for hit in of_page[0]}
+            trace.similarities = {**trace.similarities, **close}
         language = query.request.languages[0] if len(query.request.languages) == 1 else ""
         return Looked(lists, (query.words, *(query_words(clause, language) for clause in clauses)))
 

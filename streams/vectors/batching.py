@@ -7,12 +7,14 @@ padding even where pages are short. The oldest text is always in the next batch.
 A text that is waiting or was embedded lately is not embedded again (licences, lists of the same values on many pages).
 Equal texts have equal vectors, so this only saves time. Nothing here outlives the process: after a crash the events are
 delivered again.
+
+Long pages take turns: a worker works on one at a time.
 """
 
 import asyncio
 from bisect import insort
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import perf_counter
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 
 from streams.caches import RecentCache
 from streams.models.protocols import Embedder, ModelInfo, Vectors
+from streams.runtime.agent import Delivery
 from streams.tracing import span
 
 BATCH_TEXTS = 64
@@ -35,6 +38,10 @@ WAITING_TEXTS = 1_024
 """Maximum texts that wait for the model. A page with more statements hands its statements over part by part."""
 RECENT_TEXTS = 32_768
 """Maximum recent texts whose vectors are kept: 768 bytes each at 384 dimensions, about 30 MB in all."""
+LONG_STATEMENTS = 4_000
+"""Minimum number of statements of a long page. Of 540 pages of manuals, the longest had 3,100."""
+LOOK_SECONDS = 60.0
+"""Time after which a page that waits for its turn says so (seconds)."""
 
 Source = Literal["embedded", "repeated", "recent", "former"]
 """The origin of a text's vector: the model; an equal text that was waiting; an equal text that was embedded lately; the
@@ -235,3 +242,33 @@ class TextBatcher:
 
 
 _NOT_YET: Half = np.empty(0, np.float16)
+
+
+class LongPages:
+    """The turn of the long pages of one worker: one takes as much memory as a hundred others.
+
+    A page that waits says now and then that it does, so that its event is not overdue. Other pages go on meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def turn(self, delivery: Delivery, statements: int) -> AsyncIterator[None]:
+        """Wait for the turn of a long page, and keep it meanwhile. Other pages don't wait."""
+        if statements < LONG_STATEMENTS:
+            yield
+            return
+        while not await self._took_turn():
+            delivery.note_part()
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    async def _took_turn(self) -> bool:
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await self._turn.acquire()
+        except TimeoutError:
+            return False

@@ -21,8 +21,7 @@ from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed
 from streams.stores.removals import blob_of_page
 from streams.topology import VERSIONS
-from streams.vectors.batching import Half, Key, TextBatcher, text_key
-from streams.vectors.long_pages import LongPages
+from streams.vectors.batching import Half, Key, LongPages, TextBatcher, text_key
 from streams.vectors.points import decode_vectors, encode_vectors, texts_of
 
 PART_TEXTS = 512

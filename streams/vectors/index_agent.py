@@ -48,7 +48,7 @@ from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed, Normalized, PageRecord, Removed
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
-from streams.vectors.long_pages import LongPages
+from streams.vectors.batching import LongPages
 from streams.vectors.page_records import (
     RecentAge,
     facts_of,

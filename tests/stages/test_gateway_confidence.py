@@ -1,9 +1,13 @@
 """Nothing is better than nonsense: at most three pages, marked, for a query that nothing answers. In JSON and HTML."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from streams.errors import PoisonError
+from streams.search.retrieval.lists import RARE_STATEMENTS
+from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 
 HTML = {"accept": "text/html"}
@@ -105,3 +109,29 @@ async def test_words_that_no_page_has_are_named(query: str, missing: list[str], 
     below = {word for words in lacks.values() for word in words} - {*missing}
     assert all(f'Missing: <span dir="auto">{word}</span>' in page for word in below)
     assert ("Missing:" in page) == bool(below), "what stands above the results is not repeated below each"
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), PoisonError("no such list"), ValueError("a fault")], ids=repr)
+async def test_rare_words_that_are_not_found_cost_no_results_and_the_index_rests(error: Exception) -> None:
+    asked = 0
+
+    class Failing:
+        """An index that fails for the lists of one word."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(index, name)
+
+        async def candidates(self, *, limit: int, **query: Any) -> Candidates:
+            nonlocal asked
+            if limit == RARE_STATEMENTS:
+                asked += 1
+                raise error
+            return await index.candidates(limit=limit, **query)
+
+    stores = await searchable(WORDS)
+    index, failing = stores.vectors, Failing()
+    async with client(gateway(replace(stores, vectors=failing), deadline_seconds=20.0)) as web:  # type: ignore[arg-type]
+        answers = [await web.get("/api/v1/search", params={"q": query}) for query in ("zeppelin log", "Kubernetes log")]
+    assert [len(answer.json()["results"]) for answer in answers] == [2, 2]
+    assert not any(answer.json().get("missing") for answer in answers)
+    assert asked == 1

@@ -13,7 +13,7 @@ from streams.search.ranking.fusion import merge_lists
 from streams.statements import drafting
 from streams.stores.opener import memory_stores
 from streams.stores.protocols import EVERYTHING
-from streams.vectors import long_pages, points
+from streams.vectors import batching, points
 from streams.vectors.bm25 import query_vector
 from streams.vectors.embed_agent import PART_TEXTS
 from tests.stages.test_vector_stages import Interrupted, Journey
@@ -113,8 +113,8 @@ def _with(delivery: Any, note_part: Any) -> Any:
 
 async def test_long_pages_take_turns_and_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """While one is embedded, the next one waits and says so. A page of the usual length passes both."""
-    monkeypatch.setattr(long_pages, "LONG_STATEMENTS", 600)
-    monkeypatch.setattr(long_pages, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(batching, "LONG_STATEMENTS", 600)
+    monkeypatch.setattr(batching, "LOOK_SECONDS", 0.001)
     journey, gate, noted = Journey(memory_stores()), asyncio.Event(), list[str]()
     events: list[Any] = []
     for name, count in (("first", 700), ("second", 700), ("short", 3)):

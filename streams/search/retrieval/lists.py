@@ -162,14 +162,8 @@ async def _add_addressed_pages(retrieval: Retrieval, query: IndexQuery, found: C
 
 
 async def find_rare_words(
-    retrieval: Retrieval, words: Sequence[NamedWord], found: Candidates, deadline: Deadline
+    retrieval: Retrieval, words: Sequence[NamedWord], found: Candidates
 ) -> tuple[RareWord, ...]:
-    """Return the rare words of a query; none if the index does not answer: then nothing is said about them."""
-    suspects = find_suspects(words, found.sparse)
-    try:
-        async with deadline.for_rare_words():
-            rare = [await retrieval.pages_with(word) for word in suspects]
-    except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
-        log.warning("rare words of a query were not looked for", error=str(error))
-        return ()
+    """Return the rare words of a query."""
+    rare = [await retrieval.pages_with(word) for word in find_suspects(words, found.sparse)]
     return tuple(word for word in rare if word is not None)

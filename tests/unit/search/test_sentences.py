@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.errors import StoreUnavailable
+from streams.models.protocols import ModelInfo
 from streams.search.deadline import Deadline
+from streams.search.ranker import Ranker
 from streams.search.request import parse
 from streams.search.retrieval.query import IndexQuery
 from streams.search.sentences import Looked, SentenceReader, choose_sentences, clauses_of
@@ -21,6 +23,7 @@ from streams.stores.protocols import EVERYTHING, Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import query_vector, query_words
 
+MODEL = ModelInfo("any", "1", 2, cosine_unrelated=0.75, cosine_related=0.85)
 NAMES = UUID("b7a9d0f1-33a5-4b5c-8f0f-51b3f1f6c0aa")
 FERRY = "The ferry leaves the harbour of the north at noon on each day of the week in summer."
 PRICE = "A ticket for the crossing costs nine crowns for a grown person and nothing for a small child."
@@ -182,14 +185,16 @@ class Asked:
         lists = len(asked["dense"]) + (asked["sparse"] is not None)
         return [(hit(TIDE, 0.7),)] * lists * len(pages)
 
-    async def read(self, text: str, dense: Sequence[float] | None = (1.0, 0.0)) -> tuple[Looked, Trace]:
+    async def read(
+        self, text: str, dense: Sequence[float] | None = (1.0, 0.0), pages: int = 12
+    ) -> tuple[Looked, Trace]:
         stores: Any = SimpleNamespace(vectors=self, embedder=self)
         query = IndexQuery(
             parse(text, visible=EVERYTHING), text, {}, dense=dense, sparse=query_vector(text), words=query_words(text)
         )
-        trace = Trace()
+        trace = Trace(model=MODEL)
         reader = SentenceReader(SeenStores(stores), lambda *_: None)
-        return await reader.read([page_of(hit(FERRY))] * 12, query, Deadline(30.0), trace), trace
+        return await reader.read([page_of(hit(FERRY))] * pages, query, Deadline(30.0), trace), trace
 
 
 async def test_the_pages_are_asked_once_for_the_query_and_its_clauses() -> None:
@@ -198,7 +203,14 @@ async def test_the_pages_are_asked_once_for_the_query_and_its_clauses() -> None:
     assert asked.embedded == list(clauses_of(TWO))
     assert [(len(one["pages"]), len(one["dense"])) for one in asked.requests] == [(10, 3)]
     assert len(looked.words) == 3
-    assert trace.similarities[hit(TIDE).id] == 0.7
+    assert trace.similarities[hit(TIDE).id] == MODEL.closeness(0.7) < 0, "its cosines begin at 0.75"
+
+
+async def test_without_pages_nothing_is_asked() -> None:
+    asked = Asked()
+    await asked.read(TWO, pages=0)
+    assert not asked.embedded
+    assert not asked.requests
 
 
 async def test_without_meaning_only_words_are_looked_for() -> None:
@@ -213,4 +225,10 @@ async def test_without_meaning_only_words_are_looked_for() -> None:
 async def test_without_the_index_the_statements_of_the_lists_are_shown() -> None:
     looked, _ = await Asked(StoreUnavailable("away")).read(TWO)
     found = choose_sentences([page_of(hit(FERRY), hit(PRICE, 0.1))], looked, 3)
+    assert [each.payload.text for each in found[0].hits] == [FERRY, PRICE]
+
+
+async def test_behind_the_deadline_the_first_statements_of_the_lists_are_shown() -> None:
+    page = page_of(hit(FERRY), hit(PRICE, 0.4), hit(TIDE, 0.3))
+    found = await Ranker({}).choose([page], Looked({}, ((),)), 2, (), Deadline(0.0))
     assert [each.payload.text for each in found[0].hits] == [FERRY, PRICE]
