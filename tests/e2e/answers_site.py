@@ -15,7 +15,7 @@ from tests.stages.gateway_fakes import gateway, searchable, statement
 
 QUESTION = "How high is the Quill tower?"
 UNKNOWN = "Who paints the Quill tower?"
-TABLE_QUESTION = "Is the Bell tower open on weekends?"
+TABLE_QUESTION = "How many steps has the Bell tower, open on weekends?"
 _TABLE = """<title>Towers and their steps</title><article><h1>Towers and their steps</h1>
 <p>This table lists the towers that visitors can climb, with the number of their steps.</p><table>
 <thead><tr><th>Tower</th><th>Steps</th><th>Open</th></tr></thead><tbody>

@@ -130,7 +130,7 @@ async def test_rare_words_that_are_not_found_cost_no_results_and_the_index_rests
 
     stores = await searchable(WORDS)
     index, failing = stores.vectors, Failing()
-    async with client(gateway(replace(stores, vectors=failing), deadline_seconds=20.0)) as web:  # type: ignore[arg-type]
+    async with client(gateway(replace(stores, vectors=failing), deadline_seconds=20.0)) as web:  # type: ignore[arg-type]  # a double
         answers = [await web.get("/api/v1/search", params={"q": query}) for query in ("zeppelin log", "Kubernetes log")]
     assert [len(answer.json()["results"]) for answer in answers] == [2, 2]
     assert not any(answer.json().get("missing") for answer in answers)
