@@ -161,9 +161,7 @@ async def _add_addressed_pages(retrieval: Retrieval, query: IndexQuery, found: C
     return _append(found, of_page)
 
 
-async def find_rare_words(
-    retrieval: Retrieval, words: Sequence[NamedWord], found: Candidates
-) -> tuple[RareWord, ...]:
+async def find_rare_words(retrieval: Retrieval, words: Sequence[NamedWord], found: Candidates) -> tuple[RareWord, ...]:
     """Return the rare words of a query."""
     rare = [await retrieval.pages_with(word) for word in find_suspects(words, found.sparse)]
     return tuple(word for word in rare if word is not None)
