@@ -33,7 +33,7 @@ from streams.search.paging import (
 )
 from streams.search.query_language.query import WrittenOperator, find_operators
 from streams.search.ranker import PASSES, Ranker, Reader
-from streams.search.ranking.confidence import min_confidence
+from streams.search.ranking.confidence import lacked_words, min_confidence
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext, RareWord
 from streams.search.ranking.filters import Rules, pass_checks
 from streams.search.ranking.fusion import meaning_weight
@@ -72,6 +72,10 @@ class Found:
     """Facts of the pages found, by their records, as far as they could be read."""
     left_out: Mapping[UUID, Sequence[PageHits]] = field(default_factory=dict)
     """The copies of a page among the results, which are not shown."""
+    missing: tuple[str, ...] = ()
+    """The words of the query that no page has (`Notes.missing`)."""
+    lacks: Mapping[UUID, Sequence[str]] = field(default_factory=dict)
+    """The rare words of the query that each of the pages found does not have."""
     text: str = ""
     """The query without its operators."""
     operators: tuple[WrittenOperator, ...] = ()
@@ -140,6 +144,8 @@ class Searcher:
             similar=extras.similar,
             facts=extras.facts,
             left_out={each.page_id: duplicates[each.page_id] for each in shown if each.page_id in duplicates},
+            missing=ranked.notes.missing,
+            lacks={each.page_id: lacked_words(ranked.notes.rare, each.page_id) for each in shown},
             text=query.text,
             operators=find_operators(request.text),
             failed=trace.failed,

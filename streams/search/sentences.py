@@ -19,6 +19,7 @@ from streams.language.marks import CLAUSE_MARKS, WIDE_CLAUSE_MARKS
 from streams.pages.text.tokens import drop_box_labels
 from streams.search.deadline import Deadline, OnFailure, OptionalPart, Rest
 from streams.search.ranking.confidence import Words, cut, shares_of, words_in
+from streams.search.retrieval.lists import read_lists_of_pages
 from streams.search.retrieval.query import IndexQuery
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
@@ -105,31 +106,14 @@ class SentenceReader:
         """Return the statements found; none if the index does not answer in time. Raises nothing."""
         clauses = clauses_of(query.text) if query.dense is not None else ()
         with trace.timed("sentences_ms"):
-            ask = partial(self._ask, pages, query, clauses)
+            ids = [page.page_id for page in pages[:PAGES]]
+            ask = partial(read_lists_of_pages, self._stores, ids, query, clauses, LISTED)
             lists = (await self._part.read(ask, deadline.for_sentences()) if pages else None) or {}
         if trace.model and query.dense is not None:
             close = {hit.id: trace.model.closeness(hit.score) for of_page in lists.values() for hit in of_page[0]}
             trace.similarities = {**trace.similarities, **close}
         language = query.request.languages[0] if len(query.request.languages) == 1 else ""
         return Looked(lists, (query.words, *(query_words(clause, language) for clause in clauses)))
-
-    async def _ask(
-        self, pages: Sequence[PageHits], query: IndexQuery, clauses: Sequence[str]
-    ) -> dict[UUID, Sequence[Sequence[Hit]]]:
-        ids = [page.page_id for page in pages[:PAGES]]
-        vectors = [query.dense] if query.dense is not None else []
-        if clauses:
-            vectors += list((await self._stores.embedder.embed(clauses, "query")).tolist())
-        found = await self._stores.search_pages(
-            ids,
-            dense=vectors,
-            sparse=query.sparse,
-            visible=query.request.visible,
-            filters=query.filters,
-            limit=LISTED,
-        )
-        each = len(vectors) + (query.sparse is not None)
-        return {page: found[place * each : (place + 1) * each] for place, page in enumerate(ids)}
 
 
 def choose_sentences(

@@ -27,7 +27,6 @@ from streams.pages.text.language import primary
 from streams.queries.quick.checks import FoundStatement
 from streams.search.core import Beside
 from streams.search.extras import MAX_SIMILAR
-from streams.search.ranking.confidence import lacked_words
 from streams.search.searcher import Found
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Hit, PageHits
@@ -55,7 +54,7 @@ def to_search_answer(found: Found) -> SearchAnswer:
         next=found.next or None,
         results=tuple(to_result(page, words, found, is_first=number == 0) for number, page in enumerate(found.pages)),
         nearest_only=found.notes.nearest_only,
-        missing=found.notes.missing,
+        missing=found.missing,
         facets=to_facets(found.notes.facets),
         partial=bool(found.failed),
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
@@ -120,7 +119,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
             Version(language=one.hits[0].payload.language, url=one.hits[0].payload.url)
             for one in _versions_of(page, found)
         ),
-        lacks=lacked_words(notes.rare, page.page_id),
+        lacks=tuple(found.lacks.get(page.page_id, ())),
         site_pages=to_site_pages(found) if is_first else (),
         signals=describe_signals(parts, facts),
         kept_from_models=consent.kept_from_models,

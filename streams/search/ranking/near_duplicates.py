@@ -198,8 +198,8 @@ def _version_key(page: PageHits) -> tuple[str, str]:
         is_region = region_may_follow and separator in ("-", "_") and part.isalpha() and 2 <= len(part) <= 4
         region_may_follow = bool(own) and part.lower() == own
         if part and not region_may_follow and not is_region:
-            kept.append(part)
-    return payload.host, " ".join(kept)
+            kept.append(separator + part)
+    return payload.host, "".join(kept)
 
 
 _SEPARATORS = re.compile(r"([/._?&=-])")

@@ -165,3 +165,22 @@ async def find_rare_words(retrieval: Retrieval, words: Sequence[NamedWord], foun
     """Return the rare words of a query."""
     rare = [await retrieval.pages_with(word) for word in find_suspects(words, found.sparse)]
     return tuple(word for word in rare if word is not None)
+
+
+async def read_lists_of_pages(
+    stores: SeenStores, pages: Sequence[UUID], query: IndexQuery, clauses: Sequence[str], limit: int
+) -> dict[UUID, Sequence[Sequence[Hit]]]:
+    """Return the lists of each page: by meaning for the query and for each of its clauses, and by words behind them."""
+    vectors = [query.dense] if query.dense is not None else []
+    if clauses:
+        vectors += list((await stores.embedder.embed(clauses, "query")).tolist())
+    found = await stores.search_pages(
+        pages,
+        dense=vectors,
+        sparse=query.sparse,
+        visible=query.request.visible,
+        filters=query.filters,
+        limit=limit,
+    )
+    each = len(vectors) + (query.sparse is not None)
+    return {page: found[place * each : (place + 1) * each] for place, page in enumerate(pages)}

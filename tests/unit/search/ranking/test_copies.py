@@ -95,6 +95,7 @@ VERSIONS = [
     (["de/log log:en"], ["en"], ["log:en de/log"], "one language has no tag"),
     (["log.de.html log.fr.html"], ["fr"], ["log.fr.html log.de.html"], "the tag is a part of the file's name"),
     (["pt-br/log:pt en/log"], ["pt"], ["pt-br/log:pt en/log"], "a tag with a region"),
+    (["log/table:en log-table/de:de"], ["de"], ["log/table:en", "log-table/de:de"], "another folder"),
     (["de/log en/lock"], ["en"], ["de/log", "en/lock"], "two pages"),
     (["de/log:en en/log"], ["en"], ["de/log:en", "en/log"], "the tag is not the language of the text"),
     (["log:en en/log"], ["en"], ["log:en", "en/log"], "two pages in one language"),
