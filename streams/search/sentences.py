@@ -3,8 +3,9 @@
 The lists have the statements that are near the whole query. A page that is right often has a better one, which is not
 in them: the answer to a question may have no word of it, and a question of two parts is near statements that are a
 little about both. So the index is asked once more, for these pages only, with the whole query and with each clause of
-it. A statement is judged by what it is near to, by the words of the query that it has, and by its form. The weights
-were fitted on questions about other pages than those that judge them (docs/decisions/0135).
+it. A statement is judged by what it is near to, by the words of the query that it has, and by its length. The weights
+were fitted on questions about other pages than those that judge them (docs/decisions/0135). Among statements about as
+good as each other, one that a reader understands alone comes first (docs/decisions/0136).
 """
 
 import math
@@ -24,9 +25,8 @@ from streams.search.retrieval.query import IndexQuery
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.statements.sentences.lengths import word_count
-from streams.statements.sentences.reading_alone import is_complete, reads_alone
 from streams.stores.protocols import Hit, PageHits
-from streams.stores.statement_payload import StatementPayload
+from streams.stores.statement_payload import MAX_ALONE, StatementPayload
 from streams.vectors.bm25 import query_words, statement_terms
 
 PAGES = 10
@@ -50,10 +50,8 @@ ALL_WORDS = 1.3
 LENGTH = 1.5
 """Maximum loss of a statement that is much shorter or longer than USUAL_WORDS."""
 USUAL_WORDS = 19
-OPEN = 0.5
-"""Loss of a statement that may miss its end."""
-SENSELESS = 1.0
-"""Loss of a statement that needs its page: half a sentence, a row of links, a title."""
+MARGIN = 1.0
+"""Maximum difference of two scores that the numbers of how surely statements stand alone make up for."""
 OF_THE_WHOLE = 0.3
 """Share of the whole query in the score for a clause, which often names no subject: "and how long does it last"."""
 MAX_BEHIND = 2.0
@@ -121,6 +119,7 @@ def choose_sentences(
 ) -> list[PageHits]:
     """Return the pages, each with at most `count` statements: for each clause the best one, then the best for all.
 
+    These are shown whatever their numbers say. Further statements, and which one is first, are a matter of both.
     The scores of the statements are comparable between these pages.
     """
     looked_at = [page for page in pages if looked.lists.get(page.page_id)]
@@ -170,14 +169,15 @@ class _Candidates:
         return [known.get(hit.id, least) for hit in self.hits]
 
     @cached_property
-    def forms(self) -> list[tuple[float, float]]:
-        """The losses of each statement: for its form, which words make up for, and for being senseless alone."""
-        return [_losses(hit.payload) for hit in self.hits]
+    def lengths(self) -> list[float]:
+        """The loss of each statement for its length, which words make up for."""
+        return [_loss_of_length(hit.payload.text) for hit in self.hits]
 
     def choose(self, count: int, whole: Sequence[float], clauses: Sequence[Sequence[float]]) -> tuple[Hit, ...]:
         chosen: list[int] = []
+        surely = [score + _gain_of_standing(hit.payload) for score, hit in zip(whole, self.hits, strict=True)]
         title = _key(self.page.hits[0].payload.title)
-        for scores in (*clauses, *[whole] * count):
+        for scores in (*clauses, whole, *[surely] * count):
             if len(chosen) == min(count, len(self.hits)):
                 break
             shown = {
@@ -189,8 +189,8 @@ class _Candidates:
                 fresh = fresh or others
             if fresh:
                 chosen.append(max(fresh, key=lambda place: (scores[place], -place)))
-        chosen.sort(key=lambda place: -whole[place])
-        return tuple(self._shown_once([replace(self.hits[place], score=whole[place]) for place in chosen]))
+        chosen.sort(key=lambda place: -surely[place])
+        return tuple(self._shown_once([replace(self.hits[place], score=surely[place]) for place in chosen]))
 
     def _before(self, place: int) -> str:
         return self.hits[place].payload.before
@@ -224,10 +224,10 @@ def _judge(judged: Sequence[_Candidates], place: int, words: Words) -> list[list
     scores = []
     for each, values in zip(judged, near, strict=True):
         of_page = []
-        for value, (form, senseless) in zip(values, each.forms, strict=True):
+        for value, loss in zip(values, each.lengths, strict=True):
             has, has_with_context = next(own), next(shares)
             worth = NEARNESS * (value - mean) / deviation + OWN_WORDS * has + ALL_WORDS * has_with_context
-            of_page.append(worth - form * (1 - has) - senseless)
+            of_page.append(worth - loss * (1 - has))
         scores.append(of_page)
     return scores
 
@@ -243,11 +243,13 @@ def _terms(hit: Hit, above: Sequence[str]) -> frozenset[int]:
     return statement_terms([payload.text[:MAX_CHARS], *cut(above, MAX_CHARS)], payload.language)
 
 
-def _losses(payload: StatementPayload) -> tuple[float, float]:
-    text, kind, context = payload.text, payload.kind, payload.context
-    length = LENGTH * min(1.0, math.log((word_count(text) + 1) / (USUAL_WORDS + 1)) ** 2)
-    is_open = not is_complete(text, kind, context)
-    return length + OPEN * is_open, SENSELESS * (not reads_alone(text, kind, context))
+def _loss_of_length(text: str) -> float:
+    return LENGTH * min(1.0, math.log((word_count(text) + 1) / (USUAL_WORDS + 1)) ** 2)
+
+
+def _gain_of_standing(payload: StatementPayload) -> float:
+    """Return up to half the margin, more or less; 0 for a statement that nobody has judged."""
+    return MARGIN * (payload.stands_alone / MAX_ALONE - 0.5) if payload.stands_alone else 0.0
 
 
 def _key(text: str) -> str:

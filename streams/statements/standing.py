@@ -23,12 +23,8 @@ from zlib import crc32
 import numpy as np
 
 from streams.language.marks import QUESTION_MARKS, ends_sentence, is_closed
+from streams.stores.statement_payload import MAX_ALONE
 
-MAX_ALONE = 255
-"""The number of a statement that surely stands by itself. 0 is no number of a statement."""
-MIN_ALONE = 96
-"""Minimum number of a statement that may stand by itself. Of 84 labels below it 97 % say that it does not, in
-documentation of software, which the labels are of. Elsewhere the number orders statements, and leaves none out."""
 SLOTS = 1 << 15
 """Number of weights of the table. Two parts of texts may share one."""
 BEGINNING_CHARS, END_CHARS = 24, 12

@@ -16,11 +16,11 @@ from streams.search.deadline import Deadline
 from streams.search.ranker import Ranker
 from streams.search.request import parse
 from streams.search.retrieval.query import IndexQuery
-from streams.search.sentences import Looked, SentenceReader, choose_sentences, clauses_of
+from streams.search.sentences import MARGIN, Looked, SentenceReader, choose_sentences, clauses_of
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import EVERYTHING, Hit, PageHits
-from streams.stores.statement_payload import StatementPayload
+from streams.stores.statement_payload import MAX_ALONE, StatementPayload
 from streams.vectors.bm25 import query_vector, query_words
 
 MODEL = ModelInfo("any", "1", 2, cosine_unrelated=0.75, cosine_related=0.85)
@@ -106,6 +106,49 @@ OTHER = hit("The name of a server is needed for each of the virtual hosts that a
 )  # fmt: skip
 def test_the_statements_that_are_shown(why: str, asked: str, hits: list[Hit], expected: list[str]) -> None:
     assert shown(asked, *hits)[: len(expected)] == expected
+
+
+WIDE = [hit(f"{TIDE} It is number {n}.", n % 2 - 1, alone=128) for n in range(9)]
+"""Other statements, with which one standard deviation of the cosines is about three quarters."""
+SURELY, HARDLY, UNKNOWN = MAX_ALONE, 1, 0
+
+
+@pytest.mark.parametrize(
+    ("why", "near", "far", "expected"),
+    [
+        ("equal ones", (SURELY, 1.0), (HARDLY, 1.0), [FERRY, PRICE]),
+        ("equal ones, in the other order", (HARDLY, 1.0), (SURELY, 1.0), [PRICE, FERRY]),
+        ("a little less near, and it stands alone", (HARDLY, 1.2), (SURELY, 1.0), [PRICE, FERRY]),
+        ("far less near: the number says nothing", (HARDLY, 2.9), (SURELY, 1.0), [FERRY, PRICE]),
+        ("about as sure: the score says which", (200, 1.2), (210, 1.0), [FERRY, PRICE]),
+        ("nobody has judged them", (UNKNOWN, 1.2), (UNKNOWN, 1.0), [FERRY, PRICE]),
+        ("not judged is no loss", (UNKNOWN, 1.2), (MAX_ALONE // 2, 1.0), [FERRY, PRICE]),
+        ("not judged is no gain", (MAX_ALONE // 2, 1.2), (UNKNOWN, 1.0), [FERRY, PRICE]),
+        ("not judged, before one that surely does not stand alone", (HARDLY, 1.05), (UNKNOWN, 1.0), [PRICE, FERRY]),
+    ],
+)  # fmt: skip
+def test_of_two_about_as_good_the_one_that_stands_alone_is_first(
+    why: str, near: tuple[int, float], far: tuple[int, float], expected: list[str]
+) -> None:
+    hits = [hit(text, score, alone=alone) for text, (alone, score) in ((FERRY, near), (PRICE, far))]
+    assert shown("gull", *hits, *WIDE, count=2) == expected
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, MAX_ALONE)), min_size=2, max_size=9), st.integers(1, 3))
+def test_no_number_hides_the_best_statement_nor_moves_one_over_the_margin(
+    judged: list[tuple[float, int]], count: int
+) -> None:
+    def scores(*numbers: int) -> dict[str, float]:
+        hits = [
+            hit(f"{FERRY} {n}", score, alone=number)
+            for n, ((score, _), number) in enumerate(zip(judged, numbers, strict=True))
+        ]
+        chosen = choose_sentences([page_of(*hits)], Looked({hits[0].payload.page_id: [hits]}, [()]), count)
+        return {each.payload.text: each.score for each in chosen[0].hits}
+
+    plain, found = scores(*[UNKNOWN] * len(judged)), scores(*(number for _, number in judged))
+    assert next(iter(plain)) in found, "the best one is shown whatever the numbers say"
+    assert all(abs(found[text] - plain[text]) <= MARGIN / 2 for text in plain.keys() & found.keys())
 
 
 def test_a_line_of_the_frame_is_shown_only_where_there_is_nothing_else() -> None:

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from streams.statements.readability import MAX_NEEDING, MIN_SHOWN, sentence_before
-from streams.statements.standing import MAX_ALONE
 from streams.statements.statement import PageStatements, Statement
+from streams.stores.statement_payload import MAX_ALONE
 from streams.vectors.page_records import PageFacts
 from streams.vectors.points import payloads_of
 

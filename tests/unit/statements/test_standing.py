@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.statements.standing import MAX_ALONE, stands_alone
+from streams.statements.standing import stands_alone
 from streams.statements.statement import PageStatements, Statement
-from streams.stores.statement_payload import StatementPayload
+from streams.stores.statement_payload import MAX_ALONE, StatementPayload
 from streams.vectors.page_records import PageFacts
 from streams.vectors.points import payloads_of
 
