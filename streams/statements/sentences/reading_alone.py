@@ -1,8 +1,7 @@
-"""The choice of statements that make sense below a result, without the page around them. Pure.
+"""The form of statements that are no text: parts of sentences, lines of a table of contents, rows of links. Pure.
 
-A statement that matches a query may be half of a sentence, a line of a table of contents, or a row of links. Such a
-statement stays in the index, since it may say where the answer is. But a reader of results learns nothing from it, so
-other statements are shown before it.
+Such a statement stays in the index, since it may say where the answer is. But it is no answer, and no first sentence of
+a page. How surely another statement stands alone is a number (`standing`), which leaves none out.
 """
 
 import re
@@ -12,7 +11,7 @@ from streams.caches import cached_if_short
 from streams.language.marks import MARKS, QUESTION_MARKS, ends_sentence, is_closed
 from streams.statements.sentences.lengths import MIN_WORDS, word_count
 from streams.statements.sentences.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open
-from streams.statements.sentences.references import has_only_addresses, is_reference, leads_elsewhere
+from streams.statements.sentences.references import has_only_addresses
 
 MIN_LED_WORDS = 2
 """Minimum words of a text below its lead-in."""
@@ -64,77 +63,17 @@ _OF_VERSION = re.compile(r"this (?:page|manual|document|documentation|guide) (?:
 """The beginning of a line that says which version of a program the pages of a site describe, by its last word."""
 _VERSION = re.compile(r"[0-9]\.[0-9]")
 _MAX_VERSION_WORDS = 9
-_HERE_IS = re.compile(
-    rf"(?:here (?:is|are)|here['’]s|below (?:is|are)|here, (?:I|we)|the following)\s[^{MARKS};:]{{1,160}}\.\Z",
-    re.IGNORECASE,
-)
-"""A sentence that announces what the page shows behind it: "Here is a small program.", "The following ships wait."."""
 _QUESTION = re.compile(rf"[^{MARKS};:]{{1,200}}[{''.join(QUESTION_MARKS)}]\Z")
 """A question without its answer: "What does the harbour cost?"."""
-_SHOWN_TEXT = """
-    article articles code command commands example examples figure form function functions lines listing output program
-    script scripts steps syntax table
-"""
-_SHOWN = frozenset(_SHOWN_TEXT.split())
-"""The things that a page shows behind such a sentence: "You should read the following article."."""
-MAX_SHOWN_WORDS = 3
-MAX_ANNOUNCING_WORDS = 16
-_LIKE_BEFORE = re.compile(
-    r"(?:the same|similar (?:considerations?|remarks?|restrictions?|rules?))\s(?:\w{1,20}\s){0,3}"
-    r"(?:appl(?:y|ies)|holds?|goes)\b",
-    re.IGNORECASE,
-)
-"""The beginning of a sentence that says nothing without the one before it: "The same applies to ferries."."""
-_BACK_REFERENCE = re.compile(
-    r"(?:these|those|they|all|both)\s(?:all\s)?"
-    r"(?:are|were|have|had|can|could|will|would|do|did|may|might|must|should)\b|this is\s(?:\w{1,20}[ .]){1,4}\Z",
-    re.IGNORECASE,
-)
-"""The beginning of a sentence whose subject stands before it: "These are all read at the start.", and a whole sentence
-that says little about it: "This is a small harbour."."""
-_GOES_BACK = re.compile(
-    r"(?:otherwise|on the other hand|for example|besides these|then|the only (?:difference|exception)|"
-    r"(?:second(?:ly)?|third(?:ly)?|finally|(?:on the|in the) (?:left|right|middle)),)(?=\W)",
-    re.IGNORECASE,
-)
-"""The beginning of a sentence that is about the one before it, or about a picture: "Otherwise, the ferry waits.",
-"On the left, the harbour in the morning."."""
-_POINTS_BACK = re.compile(
-    r"\b(?:there|this way|similar to this|(?:described|listed|mentioned|shown) (?:above|below))\.\Z", re.IGNORECASE
-)
-"""The end of a sentence that says where or how by another one: "The ropes are kept there."."""
 _CLOSES = re.compile(rf"[{MARKS}][)）]\Z")
 """The end of a sentence in brackets."""
-_MAX_POINTING_END_CHARS = 20
-_ABOUT_BEFORE = (_LIKE_BEFORE, _BACK_REFERENCE, _GOES_BACK)
 _STOPS_AT_NUMBER = re.compile(r":\s\(?[0-9]{1,2}[.)]\Z")
 """The number of the first item of a list, at the end of its lead-in: "It sinks in two ways: 1."."""
 _ENDS_WITH_LINKS = re.compile(r"\w\s[|·•]\Z")
 """The mark behind the last link of a row of links: "Categories: Ferries · Harbours ·"."""
-_NAME_OF_LIST = re.compile(
-    r"(?:(?:table of )?contents|(?:list|table|index) of (?:figures|tables|examples))\W{0,5}\Z", re.IGNORECASE
-)
-"""The title of a list of a site's pages or pictures."""
-_LEADERS = ("...", ". . .", "…")
-"""The dots between a title and its page."""
-_POINTER_TEXT = """
-    a above also an and are as at below by can chapter described details discussed documented example examples
-    explained following for found from given here implied in information is it its listed mentioned more next noted
-    of on or page previous section see shown stated table that the there these they this those to was were
-"""
-_POINTERS = frozenset(_POINTER_TEXT.split())
-"""Words that only point to other texts of the page, with the words between them."""
-MAX_POINTING_WORDS = 8
-"""Maximum words of a sentence that only points to other texts: "Mentioned here and implied here."."""
-_HEADINGS_OF_LINKS = frozenset(
-    ["see also", "see", "further reading", "related links", "related pages", "related topics", "external links"]
-)
-"""Headings and lead-ins above the names of other texts."""
 LEAD_OF_LIST = "This page lists:"
 """The lead-in that a search gives to entries of a table of contents or an index, where a page has nothing else. They
 are shown, and are no answer."""
-MAX_NAME_OF_TEXT_WORDS = 12
-"""Maximum words of the name of another text below such a heading. A longer text says something about it."""
 _PLACES = frozenset(["prev", "previous", "next", "up", "home", "top", "contents", "index", "back", "forward"])
 """Names of links from a page to its neighbours."""
 _AROUND_LINKS = " []()<>«»‹›"
@@ -153,17 +92,13 @@ _KEPT_TEXTS = 4_096
 _MAX_KEPT_CHARS = 1_000
 """Maximum length of a text that is judged once (characters)."""
 _MAX_LICENCE_WORDS = 60
-MAX_SHORT_CHARS = 70
-"""Maximum length of a sentence that may say little by itself (characters)."""
 _MAX_LINE_WORDS = 25
 """Maximum words of a line that is the same on each page: a longer text says something about its subject."""
 
 
 def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
-    """Return whether a reader understands the statement with its context: a sentence, or a part with its lead-in."""
-    if kind != "code" and (_is_name_of_text(text, context) or LEAD_OF_LIST in context[-1:]):
-        return False
-    return _reads_alone(text.strip(), kind, _has_lead(context))
+    """Return whether nothing shows that the statement needs others: it is no part of a text, and no line of a frame."""
+    return LEAD_OF_LIST not in context[-1:] and _reads_alone(text.strip(), kind, _has_lead(context))
 
 
 @cached_if_short(_KEPT_TEXTS, _MAX_KEPT_CHARS)
@@ -173,36 +108,25 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
         return _has_words(text, MIN_LED_WORDS) and ("\n" in text or not text.endswith(":"))
     if kind == "heading" or is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind):
         return False
-    # A row of names, such as "President | John F. Kennedy", states a fact.
-    names_texts = has_only_addresses(text) if kind == "row" else is_reference(text)
-    if names_texts or is_list_of_pages(text) or points_elsewhere(text) or leads_elsewhere(text):
-        return False
-    if kind != "row" and _QUESTION.match(text) is not None:
+    if has_only_addresses(text):
         return False
     if kind == "row":
         return words >= MIN_WORDS
+    # What follows is another statement.
+    if text.endswith((":", "：")) or _STOPS_AT_NUMBER.search(text[-8:]) or text[-1:] in QUESTION_MARKS:
+        return False
     if kind == "list":
         return words >= MIN_WORDS and not is_list_of_names(text) and (has_lead or not _ends_sentence(text))
-    # What follows is another statement.
-    if (
-        text.endswith((":", "："))
-        or _STOPS_AT_NUMBER.search(text[-8:])
-        or (kind == "sentence" and (ends_open(text) or announces(text)))
-    ):
+    if kind == "sentence" and ends_open(text):
         return False
     if has_lead and _has_words(text, MIN_LED_WORDS):
         return True
-    if begins_inside(text) or ends_open(text) or any(begins.match(text) for begins in _ABOUT_BEFORE):
-        return False
-    if _POINTS_BACK.search(text[-_MAX_POINTING_END_CHARS:]) is not None:
+    if begins_inside(text) or ends_open(text):
         return False
     if _CLOSES.search(text[-2:]) is not None and "(" not in text:  # it opens in another sentence
         return False
-    if ends_sentence(text):
-        return words >= MIN_WORDS and not (kind == "item" and _is_title(text.rstrip(" .")))
-    is_name = _NUMBERED_NAME.match(text) or _is_title(text)
     # An item of a list is complete with fewer words.
-    return not is_name and words >= (MIN_WORDS if kind in {"item", "link"} else MIN_PLAIN_WORDS)
+    return words >= (MIN_WORDS if ends_sentence(text) or kind in {"item", "link"} else MIN_PLAIN_WORDS)
 
 
 def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
@@ -220,14 +144,6 @@ def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
     if kind == "row":
         return all(map(_NAMED_CELL.match, text.strip().split(" | ")))
     return text.upper() == text.lower()
-
-
-def is_short(text: str) -> bool:
-    """Return whether a sentence may say little by itself: "There are too many ships." A third of such ones do.
-
-    Among longer ones it is one of thirty (1,827 labels of shown statements).
-    """
-    return len(text) < MAX_SHORT_CHARS
 
 
 def is_line_of_contents(text: str, kind: str) -> bool:
@@ -252,36 +168,6 @@ def is_entry(text: str, kind: str, context: Sequence[str]) -> bool:
         term, _, title = text.rstrip(" .…").partition(", ")
         return term == title.rstrip(" .…")
     return kind == "link" or is_list_of_names(text)
-
-
-def is_list_of_pages(text: str) -> bool:
-    """Return whether a text is a line of a list with numbers of pages, or the title of such a list."""
-    if _OF_CONTENTS.match(text) and text.rstrip("0123456789 ").endswith(_LEADERS):
-        return True
-    return _NAME_OF_LIST.match(text) is not None
-
-
-def points_elsewhere(text: str) -> bool:
-    """Return whether a short sentence has no word with a meaning of its own: "See the above."."""
-    words = text.lower().split(maxsplit=MAX_POINTING_WORDS)
-    return len(words) <= MAX_POINTING_WORDS and all(word.strip(".,;:!?()\"'") in _POINTERS for word in words)
-
-
-def announces(text: str) -> bool:
-    """Return whether a sentence announces what the page shows behind it, though it ends as other sentences do."""
-    if _HERE_IS.match(text) is not None or text.endswith(" the following."):
-        return True
-    before, _, thing = text.rpartition(" the following ")
-    words = thing.split()
-    if not before or not 0 < len(words) <= MAX_SHOWN_WORDS or before.endswith(" in"):
-        return False
-    return words[-1].removesuffix(".") in _SHOWN and text.endswith(".") and word_count(before) <= MAX_ANNOUNCING_WORDS
-
-
-def _is_name_of_text(text: str, context: Sequence[str]) -> bool:
-    """Return whether a short text stands below "See also", or begins with it: it names another text."""
-    is_below = bool(context) and context[-1].strip(" :…").lower() in _HEADINGS_OF_LINKS
-    return (is_below or text[:9].lower() == "see also ") and word_count(text) <= MAX_NAME_OF_TEXT_WORDS
 
 
 def is_sentence(text: str) -> bool:
