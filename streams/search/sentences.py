@@ -5,7 +5,7 @@ in them: the answer to a question may have no word of it, and a question of two 
 little about both. So the index is asked once more, for these pages only, with the whole query and with each clause of
 it. A statement is judged by what it is near to, by the words of the query that it has, and by its length. The weights
 were fitted on questions about other pages than those that judge them (docs/decisions/0135). Among statements about as
-good as each other, one that a reader understands alone comes first (docs/decisions/0136).
+good as each other, one that a reader understands by itself comes first (docs/decisions/0136).
 """
 
 import math
@@ -51,7 +51,7 @@ LENGTH = 1.5
 """Maximum loss of a statement that is much shorter or longer than USUAL_WORDS."""
 USUAL_WORDS = 19
 MARGIN = 1.0
-"""Maximum difference of two scores that the numbers of how surely statements stand alone make up for."""
+"""Maximum difference of two scores that the numbers of how surely statements stand by themselves make up for."""
 OF_THE_WHOLE = 0.3
 """Share of the whole query in the score for a clause, which often names no subject: "and how long does it last"."""
 MAX_BEHIND = 2.0
@@ -151,7 +151,7 @@ def _mix(whole: Sequence[Sequence[float]], clause: Sequence[Sequence[float]]) ->
 
 
 class _Candidates:
-    """The statements of a page that may be shown. Those of the site's frame are some only where there are no others."""
+    """The statements of a page that may be shown. Lines of the site's frame are some only where it has no others."""
 
     def __init__(self, page: PageHits, lists: Sequence[Sequence[Hit]], frame: Collection[UUID]) -> None:
         self.page, self._lists = page, lists or (page.hits,)

@@ -49,7 +49,7 @@ Row = Mapping[str, Any]
 MADE = "made_"
 """Beginning of the names of the facts that say by which version of a stage a page was made."""
 MAX_ALONE = 255
-"""The number of a statement that surely stands alone. 0 is no number of a statement."""
+"""The number of a statement that surely stands by itself. 0 is no number of a statement."""
 _new = object.__new__
 
 

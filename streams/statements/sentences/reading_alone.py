@@ -1,7 +1,7 @@
 """The form of statements that are no text: parts of sentences, lines of a table of contents, rows of links. Pure.
 
 Such a statement stays in the index, since it may say where the answer is. But it is no answer, and no first sentence of
-a page. How surely another statement stands alone is a number (`standing`), which leaves none out.
+a page. How surely another statement stands by itself is a number (`standing`), which leaves none out.
 """
 
 import re
