@@ -86,7 +86,8 @@ def surely_one_owner(host: str, other: str) -> bool:
 
     A host itself may name others that speak for it (`streams.crawl.frontier.scheduling.ordering.finder_of`).
     """
-    return host == other or (are_twins(host, other) and not _is_suffix(host) and not _is_suffix(other))
+    is_of_one = are_twins(host, other) and not _is_suffix(host) and not _is_suffix(other)
+    return host == other or (is_of_one and may_be_one_owner(host, other))
 
 
 def may_be_one_owner(host: str, other: str) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from streams.models.chat import ChatOptions, Ending, Message, ModelUnavailable, OpenAIChat
 from tests.model_server import Way, model_server
 
-QUESTION = 'Question: "How high is the tower?"\n\n{"n": 1, "text": "The tower is 300 m high."}'
+QUESTION = 'Statements:\n[1] "The tower is 300 m high."\n\nQuestion: "How high is the tower?"\nChoose.'
 
 
 @pytest.mark.parametrize("key", ["sk-schlüssel", "sk-one\nsk-two", "sk-blank "], ids=["umlaut", "two lines", "blank"])
