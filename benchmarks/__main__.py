@@ -16,7 +16,7 @@ SECTIONS: Sections = {
     },
     "Quality": {
         "eval": ("benchmarks.evaluation.commands.evaluate:eval_app", "Labelled data, beside other programs."),
-        "label": ("benchmarks.labelling.app:run", "Pages to label statements and snippets."),
+        "label": ("benchmarks.labelling.app:run", "Pages to label statements."),
     },
     "The whole pipeline": {
         "pipeline": ("benchmarks.stack.pipeline:run", "From fetched to searchable: pages/s, CPU, memory."),

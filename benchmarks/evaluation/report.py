@@ -1,12 +1,10 @@
-"""The figures of `python -m benchmarks eval search` and `python -m benchmarks eval snippets`, for people."""
+"""The figures of `python -m benchmarks eval`, for people."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-
-from benchmarks.evaluation.snippet_rule import FAILURES
 
 _COLUMNS = ("ndcg@10", "recall@100", "mrr@10")
 
@@ -47,32 +45,6 @@ def render_all(result: Mapping[str, Any], out: Console) -> None:
     out.print(parts)
     if mean["left_out"]:
         out.print(left_out)
-
-
-def render_snippets(result: Mapping[str, Any], out: Console) -> None:
-    """Print the share of snippets that read alone by the rule, and examples of each class of failure."""
-    for name, found in result["sites"].items():
-        share = "-" if found["alone"] is None else f"{found['alone']:.3f}"
-        out.print(f"{name}: {share} of {found['snippets']} snippets read alone, by the rule", highlight=False)
-        for failure, count in found["failures"].items():
-            out.print(f"  {count:4d}  {failure}: {FAILURES[failure]}", highlight=False, soft_wrap=True)
-            for example in found["examples"][failure]:
-                line = " ".join(example["text"].split())
-                out.print(f"          {line[:160]!r}", highlight=False, markup=False, soft_wrap=True)
-        out.print(f"  {_of_labels(found['labels'])}", highlight=False, markup=False)
-
-
-def _of_labels(labels: Mapping[str, Any]) -> str:
-    """Return a line about the snippets with a label of a reader."""
-    added = f"; {labels['added']} were added to the file" if "added" in labels else ""
-    if not labels["labelled"]:
-        return f"no reader has labelled any of them{added}"
-    kappa = "-" if labels["kappa"] is None else f"{labels['kappa']:.2f}"
-    return (
-        f"{labels['labelled']} have a label: {labels['reader']:.3f} read alone by the reader, {labels['rule']:.3f} of "
-        f"the same by the rule; both agree on {labels['agreement']:.3f} (kappa {kappa}), "
-        f"{labels['only_rule']} only by the rule, {labels['only_reader']} only by the reader{added}"
-    )
 
 
 def render_confidence(result: Mapping[str, Any], out: Console) -> None:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evaluation.snippets import Normalize, read_site
+from benchmarks.evaluation.sites import Normalize, read_site
 from streams.crawl.urls import host_of
 from streams.errors import UsageError
 from streams.queries.spelling.corrector import Corrector

@@ -1,4 +1,4 @@
-"""`python -m benchmarks label`: a gateway with the pages on which people label statements and snippets.
+"""`python -m benchmarks label`: a gateway with the pages on which people label statements.
 
 The pages of the gateway are there, too. Labels are files of a folder, which several such gateways may share.
 """
@@ -13,7 +13,6 @@ from fastapi import FastAPI
 from jinja2 import FileSystemLoader
 
 from benchmarks.labelling.label_routes import label_routes
-from benchmarks.labelling.snippet_routes import snippet_routes
 from streams.commands.console import command, load_settings, out
 from streams.gateway.access.guard import Guard
 from streams.gateway.app import create_app
@@ -34,9 +33,7 @@ def add_labelling(app: FastAPI, context: GatewayContext, folder: Path) -> None:
     assert isinstance(loader, FileSystemLoader)
     if str(TEMPLATES) not in loader.searchpath:
         loader.searchpath.append(str(TEMPLATES))
-    views, capacity = Views(), LabsCapacity()
-    app.include_router(label_routes(context, views, capacity, Guard(context).visible_to_people, folder))
-    app.include_router(snippet_routes(views, capacity, folder))
+    app.include_router(label_routes(context, Views(), LabsCapacity(), Guard(context).visible_to_people, folder))
 
 
 @command
@@ -46,9 +43,7 @@ async def run(
     ] = None,
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8081,
 ) -> None:
-    """Label statements at /labs/label, and shown snippets at /labs/snippets, over the stack that runs.
-
-    `/labs/snippets` shows the lines that `eval snippets --label FILE` wrote into snippets.jsonl of the folder.
+    """Label statements at /labs/label, over the stack that runs.
 
     Example:  python -m benchmarks label --labels labels/
     """

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import get_type_hints
 from uuid import UUID
 
-from benchmarks.labelling.snippets import FILE_NAME, LabelledSnippet, read_snippets
-
 LABELLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 """The form of a labeller's name."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -68,29 +66,6 @@ class LabelStore:
 
     def _path(self, page_id: UUID) -> Path:
         return self._folder / f"{page_id}.jsonl"
-
-
-class SnippetStore:
-    """The file of the snippets that people label, in the folder of labels."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE_NAME
-
-    async def read(self) -> list[LabelledSnippet]:
-        """Return all lines in their order; none without a file. What is behind MAX_FILE_BYTES is not read."""
-        return await asyncio.to_thread(self._read)
-
-    async def add(self, snippet: LabelledSnippet) -> None:
-        """Append a snippet with its label. Raises LabelsFull."""
-        await asyncio.to_thread(append_line, self.path, snippet.line)
-
-    def _read(self) -> list[LabelledSnippet]:
-        try:
-            with self.path.open("rb") as file:
-                content = file.read(MAX_FILE_BYTES)
-        except FileNotFoundError:
-            return []
-        return list(read_snippets(content.decode("utf-8", "replace").split("\n")))
 
 
 def append_line(path: Path, line: bytes) -> None:

@@ -4,8 +4,7 @@
 
 The queries are the questions of the demo and queries of the guides. The pages become statements, vectors and points by
 the functions of the stages, and each query is a search of the gateway, in this process and without servers. A query's
-right pages were named before the first run, by what the pages are about. Whether a statement reads alone is said by the
-rule of `python -m benchmarks eval snippets`; a reader may say otherwise.
+right pages were named before the first run, by what the pages are about.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +16,10 @@ from rich.markup import escape
 
 from benchmarks.evaluation.commands.in_process import search_in_process
 from benchmarks.evaluation.search import Options, open_run
-from benchmarks.evaluation.snippet_rule import Repeated, find_failure, repeated_lines
-from benchmarks.evaluation.snippets import ask, has_verb, snippets_of
+from benchmarks.evaluation.sites import ask
 from benchmarks.search.open_sets import read_web
 from streams.commands.console import AsJson, command, out, print_json
+from streams.gateway.search.answers import to_search_answer
 from streams.local.demo import QUESTIONS, unpack
 from streams.plain_text import shorten
 from streams.search.searcher import Searcher
@@ -60,8 +59,6 @@ class Shown:
     place: int
     path: str
     text: str
-    failure: str
-    """The rule's class of failure; empty if the statement reads alone."""
     right: bool
     nearest_only: bool = False
     """True if the page of results says that nothing was found, and shows the nearest by meaning."""
@@ -69,7 +66,7 @@ class Shown:
 
 @command
 async def run(as_json: AsJson = False) -> None:
-    """Show the first results of twenty queries over the bundled web, and whether their statements read alone.
+    """Show the first results of twenty queries over the bundled web.
 
     Example:  python -m benchmarks first-results
     """
@@ -85,31 +82,27 @@ async def measure(settings: Settings, options: Options) -> list[Shown]:
     pages = [page.document for page in read_web(unpack(settings.home / "demo-web"))]
     async with AsyncExitStack() as stack:
         opened = await open_run(stack, settings, options, lambda step, done, of: None)
-        statements, index = await opened.index("demo", pages)
-        searcher, repeated = opened.searcher(index), repeated_lines(statements)
+        _, index = await opened.index("demo", pages)
+        searcher = opened.searcher(index)
         wanted = {question.question: (urlsplit(question.url).path,) for question in QUESTIONS} | dict(GUIDES)
-        return [
-            each for query, paths in wanted.items() for each in await first_results(searcher, query, paths, repeated)
-        ]
+        return [each for query, paths in wanted.items() for each in await first_results(searcher, query, paths)]
 
 
-async def first_results(searcher: Searcher, query: str, paths: Sequence[str], repeated: Repeated) -> list[Shown]:
+async def first_results(searcher: Searcher, query: str, paths: Sequence[str]) -> list[Shown]:
     """Return the first results of a query, each with its first statement."""
-    first: dict[str, Shown] = {}
     found = await ask(searcher, query)
-    for snippet in snippets_of(query, found):
-        if snippet.url not in first and len(first) < RESULTS:
-            path, failure = urlsplit(snippet.url).path, find_failure(snippet, repeated, has_verb)
-            place, is_right = len(first) + 1, path in paths
-            first[snippet.url] = Shown(query, place, path, snippet.text, failure, is_right, found.notes.nearest_only)
-    return list(first.values())
+    first = [each for each in to_search_answer(found).results if each.statements][:RESULTS]
+    return [
+        Shown(query, place, path, each.statements[0].text, path in paths, found.notes.nearest_only)
+        for place, (each, path) in enumerate(((each, urlsplit(each.url).path) for each in first), 1)
+    ]
 
 
 def rows(found: Sequence[Shown]) -> list[str]:
-    """Return a table in Markdown: a row for each query, with the place of its first right page, and the shares."""
+    """Return a table in Markdown: a row for each query, with the place of its first right page, and the sums."""
     lines = [
-        "| query | first page | its first statement | reads alone | right page | found |",
-        "|---|---|---|---|---|---|",
+        "| query | first page | its first statement | right page | found |",
+        "|---|---|---|---|---|",
     ]
     by_query: dict[str, list[Shown]] = {}
     for each in found:
@@ -117,14 +110,12 @@ def rows(found: Sequence[Shown]) -> list[str]:
     for query, results in by_query.items():
         first, place = results[0], next((each.place for each in results if each.right), 0)
         text = shorten(" ".join(first.text.split()), MAX_TEXT_CHARS).replace("|", "\\|")
-        alone = first.failure or "yes"
-        cells = (query, f"`{first.path[1:]}`", text, alone, f"place {place}" if place else "no")
+        cells = (query, f"`{first.path[1:]}`", text, f"place {place}" if place else "no")
         lines.append(f"| {' | '.join(cells)} | {'nearest only' if first.nearest_only else 'yes'} |")
-    reading, right = sum(not each.failure for each in found), sum(any(r.right for r in rs) for rs in by_query.values())
+    right = sum(any(result.right for result in results) for results in by_query.values())
     nearest = sum(results[0].nearest_only for results in by_query.values())
     lines += [
         "",
-        f"Of all {len(found)} first statements {reading} read alone. "
         f"{right} of {len(by_query)} queries have a right page",
         f'among the first three results, and {nearest} stand under "nothing found; nearest by meaning".',
     ]

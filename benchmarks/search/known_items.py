@@ -26,7 +26,7 @@ from benchmarks.evaluation.commands.in_process import search_in_process
 from benchmarks.evaluation.metrics import mean
 from benchmarks.evaluation.protocol import PARTS
 from benchmarks.evaluation.search import open_run
-from benchmarks.evaluation.snippets import draw
+from benchmarks.evaluation.sites import draw
 from benchmarks.evaluation.systems import first_pages
 from benchmarks.search.open_sets import SEED, Page, read_web
 from streams.commands.console import AsJson, command, err, out, print_json

@@ -24,7 +24,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.evaluation.snippets import draw
+from benchmarks.evaluation.sites import draw
 from streams.commands.console import command
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.local.demo import unpack

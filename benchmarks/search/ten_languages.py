@@ -22,7 +22,7 @@ import typer
 from benchmarks.documents.generators.packages import Packages
 from benchmarks.evaluation.commands.in_process import search_in_process
 from benchmarks.evaluation.search import open_run
-from benchmarks.evaluation.snippets import ask
+from benchmarks.evaluation.sites import ask
 from benchmarks.search.open_sets import read_web
 from streams.commands.console import AsJson, command, out, print_json
 from streams.plain_text import shorten

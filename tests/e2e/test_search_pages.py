@@ -48,7 +48,6 @@ PATHS = {
     "labs-statements": "/labs/statements?url=sqlite.org/wal.html&ask=how+long+do+readers+wait",
     "labs-label": "/labs/label?url=sqlite.org/wal.html&labeller=pictures",
     "labs-label-start": "/labs/label",
-    "labs-snippets": "/labs/snippets",
 }
 WITH_MENUS = ["results", "filtered", "help", "life"]
 WITHOUT = {
@@ -162,18 +161,6 @@ async def test_labelling_by_keyboard_alone(tab: Tab, site: str) -> None:
     await tab.evaluate("document.querySelector('button[value=undo]').focus()")
     await tab.press("Enter", navigates=True)
     assert await text(tab, ".asked") == second
-
-
-async def test_snippets_are_labelled_by_keyboard_alone(tab: Tab, site: str) -> None:
-    await tab.open(f"{site}/labs/snippets")
-    assert await text(tab, ".asked p:last-child") == "The log has these advantages: readers do not wait for writers"
-    await tab.until("document.activeElement.value == 'alone'")
-    await tab.press("Enter", navigates=True)
-    assert (await text(tab, ".lead")).startswith("1 of 2 labelled.")
-    assert "PRAGMA journal_mode=WAL;\nCOMMIT;" in await text(tab, ".asked pre")
-    await tab.evaluate("document.querySelector('button[value=undo]').focus()")
-    await tab.press("Enter", navigates=True)
-    assert (await text(tab, ".lead")).startswith("0 of 2 labelled.")
 
 
 async def test_a_query_is_tried_against_one_page(tab: Tab, site: str) -> None:

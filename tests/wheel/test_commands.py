@@ -141,7 +141,7 @@ def test_the_wheel_holds_the_product_and_nothing_of_the_workshop(wheel: Path) ->
     models = {name.split("/")[2] for name in names if name.startswith("streams/_models/")}
     assert models == {"local", "production", "rerank"}
     assert "streams/local/servers/jgo.lock.toml" in names
-    laboratory = ("evaluation", "threshold_choice", "labelling", "label_routes", "snippet_labels")
+    laboratory = ("evaluation", "threshold_choice", "labelling", "label_routes")
     assert not [name for name in names if Path(name).stem in laboratory or "/evaluation/" in name]
     assert {"streams/py.typed", "schemas/py.typed"} <= {*names}, "the client's types reach those who use it (PEP 561)"
 

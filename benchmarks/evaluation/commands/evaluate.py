@@ -5,7 +5,6 @@ from benchmarks.evaluation.commands.search_quality import (
     eval_confidence,
     eval_panels,
     eval_search,
-    eval_snippets,
 )
 from benchmarks.evaluation.commands.word_quality import eval_spell, eval_suggest
 from streams.commands.console import command_group
@@ -15,7 +14,6 @@ eval_app.command("extract")(eval_extract)
 eval_app.command("dedup")(eval_dedup)
 eval_app.command("panels")(eval_panels)
 eval_app.command("search")(eval_search)
-eval_app.command("snippets")(eval_snippets)
 eval_app.command("confidence")(eval_confidence)
 eval_app.command("spell")(eval_spell)
 eval_app.command("suggest")(eval_suggest)

@@ -60,48 +60,6 @@ async def eval_search(
 
 
 @command
-async def eval_snippets(
-    folders: Annotated[
-        list[Path], typer.Argument(exists=True, file_okay=False, metavar="DIR...", help="Folders of HOST/path.html.")
-    ],
-    pages: Annotated[int, typer.Option(min=1, help="Maximum number of pages of a folder.")] = 300,
-    label: Annotated[
-        Path | None,
-        typer.Option(dir_okay=False, metavar="FILE", help="Labels of people, JSONL. New snippets are added."),
-    ] = None,
-    cache: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Folder of the vectors. Default: eval in RIFFLE_HOME.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Measure which share of 300 shown snippets reads alone, by a rule, with examples of each class of failure.
-
-    Titles and headings of the pages are the queries, drawn by hashes: each run draws the same. The share is a rule's
-    share. A line compares the rule with a reader on the snippets that have a label: 1,827 labels come with Riffle, from
-    language models. With --label, FILE gets a line for each snippet: set `alone` to true or false, and the next run
-    counts it. If FILE is snippets.jsonl in the folder of `python -m benchmarks label`, /labs/snippets shows one after
-    the other.
-
-    Examples:
-
-        python -m benchmarks eval snippets web/
-        python -m benchmarks eval snippets web/ --label .riffle/labels/snippets.jsonl --json
-    """
-    from benchmarks.evaluation.report import render_snippets
-    from benchmarks.evaluation.snippets import evaluate_snippets, read_site
-    from streams.pages.normalize import normalize
-
-    settings, options = search_in_process(cache)
-    sites = {str(each): read_site(each, pages, lambda html, url: normalize(html, url=url).document) for each in folders}
-    with steps() as progress:
-        result = await evaluate_snippets(sites, settings, options, label, progress)
-    if as_json:
-        print_json(result)
-    else:
-        render_snippets(result, out)
-
-
-@command
 async def eval_confidence(
     folder: Annotated[
         Path, typer.Argument(exists=True, file_okay=False, metavar="DIR", help="A folder of collections.")

@@ -11,17 +11,17 @@ from streams.settings import Settings
 GUIDE = Path(__file__).parents[3] / "docs/reference/ten-questions.md"
 
 
-def test_the_table_has_a_row_for_each_query_and_the_shares() -> None:
+def test_the_table_has_a_row_for_each_query_and_the_sums() -> None:
     found = [
-        Shown("ferries", 1, "/ropes.html", "and a | b", "no_start", False),
-        Shown("ferries", 2, "/ferries.html", "The ferry leaves at noon.", "", True),
-        Shown("masts", 1, "/masts.html", "A mast is long. " * 9, "", False, nearest_only=True),
+        Shown("ferries", 1, "/ropes.html", "and a | b", False),
+        Shown("ferries", 2, "/ferries.html", "The ferry leaves at noon.", True),
+        Shown("masts", 1, "/masts.html", "A mast is long. " * 9, False, nearest_only=True),
     ]
     _, _, ferries, masts, _, shares, nearest = rows(found)
-    assert ferries == "| ferries | `ropes.html` | and a \\| b | no_start | place 2 | yes |"
+    assert ferries == "| ferries | `ropes.html` | and a \\| b | place 2 | yes |"
     assert masts.startswith("| masts | `masts.html` | A mast is long. ")
-    assert masts.endswith("… | yes | no | nearest only |")
-    assert shares == "Of all 3 first statements 2 read alone. 1 of 2 queries have a right page"
+    assert masts.endswith("… | no | nearest only |")
+    assert shares == "1 of 2 queries have a right page"
     assert nearest == 'among the first three results, and 1 stand under "nothing found; nearest by meaning".'
 
 
