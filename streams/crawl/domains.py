@@ -87,7 +87,7 @@ def surely_one_owner(host: str, other: str) -> bool:
     A host itself may name others that speak for it (`streams.crawl.frontier.scheduling.ordering.finder_of`).
     """
     is_of_one = are_twins(host, other) and not _is_suffix(host) and not _is_suffix(other)
-    return host == other or (is_of_one and may_be_one_owner(host, other))
+    return host == other or (is_of_one and owner_of(host) == owner_of(other))
 
 
 def may_be_one_owner(host: str, other: str) -> bool:
