@@ -10,6 +10,8 @@ ask, also without a year; `answers.disagreement` all dates and years of an Engli
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any, Self
 
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -63,3 +65,51 @@ def shorten(text: str, max_chars: int) -> str:
     cut = text[: max_chars - 1]
     gap = cut.rfind(" ")
     return (cut[:gap] if gap > max_chars // 2 else cut).rstrip(" ,;:.–-") + "…"
+
+
+class Message(str):
+    """An English sentence for people that keeps its pattern and values, so that a page says it in another language.
+
+    Everywhere else it is its text. Only `message` and `counted_message` make one: the catalogues have their patterns.
+    """
+
+    __slots__ = ("number", "pattern", "plural", "values")
+
+    pattern: str
+    plural: str
+    number: int | None
+    values: Mapping[str, Any]
+
+
+class DateText(str):
+    """A date in English words that keeps its ISO form."""
+
+    __slots__ = ("iso",)
+
+    iso: str
+
+    def __new__(cls, words: str, iso: str) -> Self:
+        made = super().__new__(cls, words)
+        made.iso = iso
+        return made
+
+
+def message(pattern: str, **values: Any) -> Message:
+    """Return a sentence for people, with its values in the places `%(name)s`. Values may be messages, too."""
+    return _made(pattern, "", None, values)
+
+
+def counted_message(one: str, many: str, number: int, **values: Any) -> Message:
+    """Return a sentence in the form for this number, which is `%(num)s` in it."""
+    return _made(one, many, number, {"num": number, **values})
+
+
+def _made(pattern: str, plural: str, number: int | None, values: Mapping[str, Any]) -> Message:
+    chosen = pattern if number in (None, 1) else plural
+    made = Message(chosen % {name: _in_english(value) for name, value in values.items()} if values else chosen)
+    made.pattern, made.plural, made.number, made.values = pattern, plural, number, values
+    return made
+
+
+def _in_english(value: Any) -> Any:
+    return f"{value:,}" if isinstance(value, int) else value

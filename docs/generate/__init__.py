@@ -15,6 +15,7 @@ from docs.generate.figures import figures_page, with_figures
 from docs.generate.infrastructure import clients_manifest, topics_manifest, users_manifest
 from docs.generate.journey import journey_diagram, journey_page
 from docs.generate.layers import layers_table
+from docs.generate.messages import catalogues
 from docs.generate.operators import operators_table
 from docs.generate.reference import commands_page, settings_page
 from docs.generate.schemas import asyncapi, json_schema
@@ -57,6 +58,7 @@ def published_files() -> dict[Path, str]:
     files[INFRASTRUCTURE / "certificates" / "clients.yaml"] = clients_manifest()
     files[CHART / "files" / "topology.json"] = _json(chart_topology())
     files[TYPES], files[AIO] = client_types(), async_client()
+    files |= catalogues()
     values_schema = CHART / "values.schema.json"
     files[values_schema] = with_stage_names(values_schema.read_text())
     figures = load_results()

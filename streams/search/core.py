@@ -22,6 +22,7 @@ from uuid import UUID
 import structlog
 
 from streams.errors import SearchUnavailable
+from streams.plain_text import message
 from streams.search.deadline import IN_WORDS, RANKS_SECONDS, Deadline, OptionalPart, Reason, Rest
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest, parse
 from streams.search.searcher import Found, Searcher
@@ -140,7 +141,7 @@ def _can_answer(source: AnySource, request: SearchRequest) -> bool:
 
 
 def _sentence(name: str, why: Reason) -> str:
-    return f"`{name}` {IN_WORDS[why]}."
+    return message("`%(source)s` %(why)s.", source=name, why=IN_WORDS[why])
 
 
 class SearchCore:

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 import structlog
 
 from streams.errors import DeadlineExceeded, RiffleError
+from streams.plain_text import message
 from streams.servers import Store
 
 EMBED_SHARE = 0.4
@@ -104,9 +105,9 @@ OnFailure = Callable[[Store, BaseException], None]
 Reason = Literal["late", "failed", "resting"]
 """The reason for a missing part: its time was over, it failed, or it was not tried, since it failed shortly before."""
 IN_WORDS: dict[Reason, str] = {
-    "late": "took too long",
-    "failed": "did not answer",
-    "resting": "has not answered lately",
+    "late": message("took too long"),
+    "failed": message("did not answer"),
+    "resting": message("has not answered lately"),
 }
 """The reasons for people, as predicates."""
 

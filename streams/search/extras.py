@@ -103,7 +103,7 @@ class ExtrasReader:
     ) -> Groups | None:
         """Return the duplicates of each page that has some, the shortest address first; None if none could be read."""
         read = partial(self._stores.groups, pages, MAX_SIMILAR, visible=visible)
-        on_missing = trace.missing("similar", "The store of similar pages {}; similar pages are not listed.")
+        on_missing = trace.missing("similar", "The store of similar pages %(why)s; similar pages are not listed.")
         found = await self._similar.read(read, deadline.for_similar(), on_missing)
         if found is None:
             return None

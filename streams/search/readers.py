@@ -70,8 +70,10 @@ class HostRanks:
         """Read the ranks of the hosts of the first pages, for the signal `authority`."""
         if trace.leave_out("authority"):
             return {}
-        sentence = "The store of hosts' ranks {}; results are in an order without authority."
-        return await self.of(hosts_of(pages[:PAGES]), deadline, trace.missing("authority", sentence))
+        on_missing = trace.missing(
+            "authority", "The store of hosts' ranks %(why)s; results are in an order without authority."
+        )
+        return await self.of(hosts_of(pages[:PAGES]), deadline, on_missing)
 
 
 class ClickReader:
@@ -90,7 +92,7 @@ class ClickReader:
         query = normalize_query(context.asked)
         if not query or trace.leave_out("clicks"):
             return None
-        on_missing = trace.missing("clicks", "The store of clicks {}; results are in an order without.")
+        on_missing = trace.missing("clicks", "The store of clicks %(why)s; results are in an order without.")
         return await self._part.read(partial(self._find, context.language, query), deadline.for_ranks(), on_missing)
 
     async def _find(self, language: str, query: str) -> QueryClicks | None:
@@ -128,7 +130,7 @@ class Copies:
         """Read the fingerprints of the near-duplicates, for the pass `filters`."""
         if not (wanted := pages_to_compare(pages, context.notes.near)[:MAX_COMPARED_PAGES]):
             return {}
-        on_missing = trace.missing("copies", "The store of fingerprints {}; copies of pages are shown one by one.")
+        on_missing = trace.missing("copies", "The store of fingerprints %(why)s; copies of pages are shown one by one.")
         read = partial(self._stores.fingerprints, wanted, visible=context.visible)
         with trace.timed("copies_ms"):
             return await self._part.read(read, deadline.for_copies(), on_missing) or {}
@@ -152,7 +154,7 @@ class Reranking:
             scores = await self._part.read(
                 lambda: self._stores.reranker.scores(context.text, texts, deadline_seconds=deadline.reranking_seconds),
                 deadline.for_reranking(),
-                trace.missing("rerank", "The cross-encoder {}; results are in the order of their scores."),
+                trace.missing("rerank", "The cross-encoder %(why)s; results are in the order of their scores."),
             )
         if scores is not None:
             trace.states["rerank"] = "ok"

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from uuid import UUID
 
 from streams.models.protocols import ModelInfo
+from streams.plain_text import message
 from streams.search.deadline import IN_WORDS, Reason
 
 OrderingPart = Literal["dense", "rerank", "authority", "clicks"]
@@ -17,10 +18,12 @@ Part = OrderingPart | Literal["sparse", "index", "copies", "similar"]
 State = Literal["ok", "cached", "empty", "failed"]
 
 _LEFT_OUT: dict[OrderingPart, str] = {
-    "dense": "Meaning could not be searched for the first page of results, so it is left out of all pages.",
-    "rerank": "The cross-encoder failed on the first page of results, so it is left out of all pages.",
-    "clicks": "Clicks could not be read for the first page of results, so they are left out of all pages.",
-    "authority": "The ranks of hosts were missing on the first page of results, so they are left out of all pages.",
+    "dense": message("Meaning could not be searched for the first page of results, so it is left out of all pages."),
+    "rerank": message("The cross-encoder failed on the first page of results, so it is left out of all pages."),
+    "clicks": message("Clicks could not be read for the first page of results, so they are left out of all pages."),
+    "authority": message(
+        "The ranks of hosts were missing on the first page of results, so they are left out of all pages."
+    ),
 }
 
 
@@ -47,15 +50,15 @@ class Trace:
     def fail(self, part: Part, reason: str) -> None:
         self.states[part], self.reasons[part] = "failed", reason
 
-    def missing(self, part: Part, sentence: str) -> Callable[[Reason], None]:
-        """Return a function that records why a part is missing. `sentence` has `{}` in the place of the reason."""
-        return lambda why: self.fail(part, sentence.format(IN_WORDS[why]))
+    def missing(self, part: Part, pattern: str) -> Callable[[Reason], None]:
+        """Return a function that records why a part is missing. `pattern` has the reason as `%(why)s`."""
+        return lambda why: self.fail(part, message(pattern, why=IN_WORDS[why]))
 
     def leave_out(self, part: OrderingPart) -> bool:
         """Return True if the part failed on the first page of results. Then it counts as failed here, too."""
         if part not in self.left_out:
             return False
-        self.fail(part, _LEFT_OUT[part] + " Search again to include it.")
+        self.fail(part, message("%(reason)s Search again to include it.", reason=_LEFT_OUT[part]))
         return True
 
     @contextmanager

@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from streams.gateway.http.presentation import MAX_CODE_LINES, code_snippet, language_name
+from streams.gateway.http.languages import Wording
+from streams.gateway.http.presentation import MAX_CODE_LINES, code_snippet
 from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.search.query_language.query import Choices, apply_choices
 from streams.search.ranking.facets import file_type
@@ -204,7 +205,7 @@ def test_a_long_listing_is_cut_around_the_query() -> None:
 
 @pytest.mark.parametrize(("tag", "name"), [("de", "German"), ("zh-Hant", "Chinese (Traditional)"), ("xx-x", "xx-x")])
 def test_languages_have_names(tag: str, name: str) -> None:
-    assert language_name(tag) == name
+    assert Wording.of("en").language_name(tag) == name
 
 
 async def test_what_a_page_states_about_itself_is_beside_its_title() -> None:
@@ -222,7 +223,7 @@ async def test_what_a_page_states_about_itself_is_beside_its_title() -> None:
     }
     assert [url for url, each in facts.items() if each] == ["https://sqlite.org/"]
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
-    for text in ("The Site", "by Ada &lt;b&gt;", "4.5 of 5 (1,200 ratings)", "€9.50", "1 h 30 min", "8,849 m"):
+    for text in ("The Site", "by Ada &lt;b&gt;", "4.5 of 5 (1,200 ratings)", "€9.50", "1 hr 30 mins", "8,849 m"):
         assert text in shown
     assert_harmless(page)
 

@@ -296,7 +296,10 @@ async def test_an_internal_fault_behind_the_head_ends_the_page_in_words() -> Non
 async def test_no_cache_keeps_a_description_with_the_clients_host() -> None:
     async with client(gateway(Stores(), profile="production", allowed_hosts=())) as web:
         reflected = await web.get("/opensearch.xml", headers={"host": "evil.example"})
-    assert (reflected.headers["cache-control"], reflected.headers["vary"]) == ("no-store", "Host")
+    assert (reflected.headers["cache-control"], reflected.headers["vary"]) == (
+        "no-store",
+        "Accept-Language, Cookie, Host",
+    )
     async with client(gateway(Stores(), public_url="https://search.example/", allowed_hosts=("*",))) as web:
         configured = await web.get("/opensearch.xml", headers={"host": "evil.example"})
     assert "evil" not in configured.text

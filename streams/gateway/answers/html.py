@@ -26,6 +26,7 @@ from streams.gateway.clicks.links import plain_link
 from streams.gateway.http.problems import Problem, invalid_query, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.search.service import SearchService
+from streams.plain_text import message
 from streams.search.searcher import Found
 from streams.stores.protocols import Visible
 
@@ -153,10 +154,10 @@ async def _summary(
     try:
         running = await answers.summarize(page, query, viewer.visible, viewer.person)
         if running is None:
-            problem = Problem("not-indexed", "Search again for it.")
+            problem = Problem("not-indexed", message("Search again for it."))
         else:
             section = AnswerSection(answers, views)
-            async for part in section.render(request, running, turns=[], heading="Summary"):
+            async for part in section.render(request, running, turns=[], heading=message("Summary")):
                 yield part
     except RiffleError as error:
         problem = _problem_of(error)
@@ -174,14 +175,17 @@ def _problem_of(error: RiffleError) -> Problem:
     return search_unavailable(str(error), error.__cause__)
 
 
+ANSWER_HEADING = message("Answer")
 WORDS = {
-    "unknown": "It does not know: of these results, the language model chose nothing.",
-    "unavailable": "The language model does not answer at the moment.",
-    "late": "The language model took too long.",
-    "cut": "The language model's text was cut off before its end.",
-    "nothing": "The model got no statement: nothing was found, or the publishers do not allow it.",
-    "person": "You have had as many answers as one person gets. Ask again later; the results are not limited.",
-    "installation": "This search engine has given as many answers in this hour as it may. The results are not limited.",
+    "unknown": message("It does not know: of these results, the language model chose nothing."),
+    "unavailable": message("The language model does not answer at the moment."),
+    "late": message("The language model took too long."),
+    "cut": message("The language model's text was cut off before its end."),
+    "nothing": message("The model got no statement: nothing was found, or the publishers do not allow it."),
+    "person": message("You have had as many answers as one person gets. Ask again later; the results are not limited."),
+    "installation": message(
+        "This search engine has given as many answers in this hour as it may. The results are not limited."
+    ),
 }
 """The reasons why there is no answer, for people."""
 
@@ -189,7 +193,7 @@ WORDS = {
 def reason_of(outcome: Outcome) -> str:
     """Return why there is no answer, or why it may be incomplete; empty if neither is so."""
     if outcome.status == "answered" and outcome.lacks:
-        return f"The answer may be incomplete. {WORDS[outcome.lacks]}"
+        return message("The answer may be incomplete. %(reason)s", reason=WORDS[outcome.lacks])
     return WORDS.get(outcome.refusal or outcome.status, "")
 
 
@@ -225,7 +229,7 @@ class AnswerSection:
         running: RunningAnswer,
         *,
         turns: list[str],
-        heading: str = "Answer",
+        heading: str = ANSWER_HEADING,
         is_beside: bool = False,
     ) -> AsyncIterator[str]:
         """Yield the parts of one answer. `turns` are the questions so far, for the next one.

@@ -155,9 +155,13 @@ def static_routes(views: Views, public_url: str) -> APIRouter:
     @router.get("/opensearch.xml")
     async def opensearch(request: Request) -> Response:
         # Without a configured address the Host header decides: a shared cache must not keep an address of one client.
-        headers = _DAY if public_url else {"Cache-Control": "no-store", "Vary": "Host"}
+        headers = _DAY if public_url else {"Cache-Control": "no-store"}
         base = (public_url or str(request.base_url)).rstrip("/")
         content = views.render("opensearch.xml", request, base=base)
-        return Response(content, media_type="application/opensearchdescription+xml", headers=headers)
+        return Response(
+            content,
+            media_type="application/opensearchdescription+xml",
+            headers={**headers, "Vary": "Accept-Language, Cookie" if public_url else "Accept-Language, Cookie, Host"},
+        )
 
     return router

@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from babel import Locale, UnknownLocaleError
-from babel.numbers import format_currency
 
 from streams import plain_text
 from streams.crawl.domains import has_public_suffix, surely_one_owner
 from streams.gateway.http.highlighting import highlights
 from streams.language.marks import is_closed
-from streams.language.months import date_words
 from streams.pages.text.tokens import is_spaceless
 from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
@@ -166,17 +164,6 @@ def tile_of(host: str) -> Tile:
 
 
 @lru_cache(maxsize=_MAX_KEPT)
-def language_name(tag: str) -> str:
-    """Return the English name of a language; the tag itself if it has no name."""
-    if tag == "und":
-        return "an unknown language"
-    try:
-        return Locale.parse(tag, sep="-").english_name or tag
-    except (ValueError, UnknownLocaleError):
-        return tag
-
-
-@lru_cache(maxsize=_MAX_KEPT)
 def writes_right_to_left(tag: str) -> bool:
     """Return whether a language is written from right to left, such as Arabic and Hebrew."""
     try:
@@ -286,34 +273,9 @@ def page_type_name(name: str) -> str:
     return _WORD_BORDER.sub(" ", name).capitalize()
 
 
-def format_price(price: float, currency: str) -> str:
-    """Return a price in English form: `€9.50`."""
-    return format_currency(price, currency, locale="en")
-
-
-def format_duration(seconds: int) -> str:
-    """Return a duration in its two largest units: `1 h 30 min`."""
-    parts = ((seconds // 3_600, "h"), (seconds % 3_600 // 60, "min"), (seconds % 60, "s"))
-    return " ".join([f"{number} {unit}" for number, unit in parts if number][:2])
-
-
 def date_of(payload: StatementPayload) -> str:
     """Return the date of publication that a page states: ISO 8601, a day, a month or a year; empty if not known."""
     return plain_text.read_date(payload.published[:10])
-
-
-def format_date(date: str) -> str:
-    """Return an ISO date in words: `1 May 2024`, `May 2024`, `2024`."""
-    return date_words(*map(int, date.split("-")))
-
-
-def format_age(seconds: float) -> str:
-    """Return an age in the largest unit that fits: `3 hours ago`."""
-    for unit, length in (("year", 31_556_952), ("month", 2_629_746), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            number = int(seconds // length)
-            return f"{number} {unit}{'' if number == 1 else 's'} ago"
-    return "just now"
 
 
 def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

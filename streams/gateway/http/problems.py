@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any, Literal, get_args
 
 from streams.errors import InvalidQuery, QueryFault, RestoreUnfinished
+from streams.plain_text import message
 
 Kind = Literal[
     QueryFault,
@@ -26,50 +27,53 @@ KINDS: tuple[str, ...] = tuple(sorted(get_args(Kind)))
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
 """`Retry-After` while a store does not answer (seconds)."""
+_LOOK_AGAIN = message("Check the address, or go to the start page.")
 _URN = "urn:riffle:problem:"
-_AGAIN = "Try again in a few seconds."
-_RESTORING = "A restore of this search engine from a backup is not finished, so parts of its index are missing."
-_RESTORING_HINT = "Try again later. Its operator sees what to do with `riffle doctor`."
+_AGAIN = message("Try again in a few seconds.")
+_RESTORING = message(
+    "A restore of this search engine from a backup is not finished, so parts of its index are missing."
+)
+_RESTORING_HINT = message("Try again later. Its operator sees what to do with `riffle doctor`.")
 STATUS_AND_TITLE: Mapping[Kind, tuple[int, str]] = {
-    "content-changed": (409, "The page has other content by now"),
-    "fetch-not-allowed": (403, "This gateway fetches no page for you now"),
-    "foreign-form": (403, "This form is of another site"),
-    "foreign-host": (403, "This gateway has another name"),
-    "form-too-large": (413, "The form is too large"),
-    "host-busy": (503, "The page's host must not be asked so soon"),
-    "internal": (500, "Something failed in the gateway"),
-    "invalid-action": (400, "This can't be done"),
-    "invalid-form": (400, "The form can't be read"),
-    "invalid-parameter": (400, "A parameter is not valid"),
-    "invalid-request": (400, "The request is not valid"),
-    "invalid-url": (400, "This is not the address of a web page"),
-    "key-needed": (401, "This API needs a key"),
-    "key-refused": (401, "The key is refused"),
-    "labs-busy": (503, "Too many pages are being taken apart"),
-    "link-changed": (400, "This link was changed"),
-    "link-expired": (410, "This link has expired"),
-    "link-foreign": (400, "This link is not from here"),
-    "map-damaged": (500, "The map can't be read"),
-    "method-not-allowed": (405, "The method is not allowed"),
-    "no-content": (404, "There is no such content of this page"),
-    "no-copies": (403, "No copy of this page is shown"),
-    "no-model": (404, "No language model is configured"),
-    "no-statements": (404, "This page has no statements"),
-    "not-fetched": (502, "The page could not be fetched"),
-    "not-found": (404, "There is no such page"),
-    "not-indexed": (404, "This page is not in the index"),
-    "not-readable": (502, "The page can't be read"),
-    "preferences-off": (404, "This search page keeps no preferences"),
-    "query-empty": (400, "There is nothing to search for"),
-    "records-unavailable": (503, "Page records are not available now"),
-    "scope-missing": (403, "The key does not allow this"),
-    "search-unavailable": (503, "Search is not available now"),
-    "too-many-requests": (429, "Too many requests"),
-    "unauthorized": (401, "This page is for operators"),
-    "unavailable": (503, "A server does not answer"),
-    "unknown-entity": (404, "There is no such entity"),
-    "unknown-page": (404, "Riffle has never seen this page"),
-    "unknown-site": (404, "There is no such site here"),
+    "content-changed": (409, message("The page has other content by now")),
+    "fetch-not-allowed": (403, message("This gateway fetches no page for you now")),
+    "foreign-form": (403, message("This form is of another site")),
+    "foreign-host": (403, message("This gateway has another name")),
+    "form-too-large": (413, message("The form is too large")),
+    "host-busy": (503, message("The page's host must not be asked so soon")),
+    "internal": (500, message("Something failed in the gateway")),
+    "invalid-action": (400, message("This can't be done")),
+    "invalid-form": (400, message("The form can't be read")),
+    "invalid-parameter": (400, message("A parameter is not valid")),
+    "invalid-request": (400, message("The request is not valid")),
+    "invalid-url": (400, message("This is not the address of a web page")),
+    "key-needed": (401, message("This API needs a key")),
+    "key-refused": (401, message("The key is refused")),
+    "labs-busy": (503, message("Too many pages are being taken apart")),
+    "link-changed": (400, message("This link was changed")),
+    "link-expired": (410, message("This link has expired")),
+    "link-foreign": (400, message("This link is not from here")),
+    "map-damaged": (500, message("The map can't be read")),
+    "method-not-allowed": (405, message("The method is not allowed")),
+    "no-content": (404, message("There is no such content of this page")),
+    "no-copies": (403, message("No copy of this page is shown")),
+    "no-model": (404, message("No language model is configured")),
+    "no-statements": (404, message("This page has no statements")),
+    "not-fetched": (502, message("The page could not be fetched")),
+    "not-found": (404, message("There is no such page")),
+    "not-indexed": (404, message("This page is not in the index")),
+    "not-readable": (502, message("The page can't be read")),
+    "preferences-off": (404, message("This search page keeps no preferences")),
+    "query-empty": (400, message("There is nothing to search for")),
+    "records-unavailable": (503, message("Page records are not available now")),
+    "scope-missing": (403, message("The key does not allow this")),
+    "search-unavailable": (503, message("Search is not available now")),
+    "too-many-requests": (429, message("Too many requests")),
+    "unauthorized": (401, message("This page is for operators")),
+    "unavailable": (503, message("A server does not answer")),
+    "unknown-entity": (404, message("There is no such entity")),
+    "unknown-page": (404, message("Riffle has never seen this page")),
+    "unknown-site": (404, message("There is no such site here")),
 }
 """The status and the title of each kind, unless a problem has its own."""
 
@@ -126,7 +130,7 @@ def invalid_query(error: InvalidQuery) -> Problem:
 
 def search_unavailable(detail: str, cause: BaseException | None = None) -> Problem:
     """Return the problem of a search while the index does not answer. `cause`: the error of the store, if known."""
-    return _unavailable("search-unavailable", detail, cause, "Your query is correct. ")
+    return _unavailable("search-unavailable", detail, cause, message("Your query is correct."))
 
 
 def records_unavailable(detail: str, cause: BaseException | None = None) -> Problem:
@@ -138,7 +142,8 @@ def _unavailable(kind: Kind, detail: str, cause: BaseException | None, comfort: 
     """Return the problem. An unfinished restore is named instead of `detail`: nothing recovers until it is finished."""
     is_restoring = isinstance(cause, RestoreUnfinished)
     says, hint = (_RESTORING, _RESTORING_HINT) if is_restoring else (detail, _AGAIN)
-    return Problem(kind, says, f"{comfort}{hint}", headers={"Retry-After": str(RETRY_SECONDS)})
+    advice = message("%(comfort)s %(hint)s", comfort=comfort, hint=hint) if comfort else hint
+    return Problem(kind, says, advice, headers={"Retry-After": str(RETRY_SECONDS)})
 
 
 def unknown_page(subject: str, left_out: str = "") -> Problem:
@@ -147,27 +152,39 @@ def unknown_page(subject: str, left_out: str = "") -> Problem:
     `left_out`: why no crawl follows a link to it.
     """
     named = shlex.quote(subject) if "://" in subject else "URL"
+    unknown = message(
+        "There is no record of %(page)s: no crawled page links to it, and it was not given as a seed.", page=subject
+    )
     return Problem(
         "unknown-page",
-        f"There is no record of {subject}: no crawled page links to it, and it was not given as a seed."
-        + (f" No crawl would follow a link to it: {left_out}." if left_out else ""),
-        f"Check the address. The operator of this Riffle can add the page with `riffle crawl {named}`.",
+        message("%(unknown)s No crawl would follow a link to it: %(reason)s.", unknown=unknown, reason=left_out)
+        if left_out
+        else unknown,
+        message(
+            "Check the address. The operator of this Riffle can add the page with `%(command)s`.",
+            command=f"riffle crawl {named}",
+        ),
     )
 
 
 def unknown_entity(entity_id: str) -> Problem:
     return Problem(
         "unknown-entity",
-        f"No imported entity with a panel has the id {entity_id}.",
-        "Search for its name. The operator of this Riffle can import entities with `riffle import`.",
+        message("No imported entity with a panel has the id %(id)s.", id=entity_id),
+        message("Search for its name. The operator of this Riffle can import entities with `riffle import`."),
     )
 
 
 def foreign_host(host: str) -> Problem:
     return Problem(
         "foreign-host",
-        f"The request is for {host or 'no host'}, which is not a name of this gateway.",
-        "Use an address of this gateway. If this is one, the operator adds its name to RIFFLE_GATEWAY__ALLOWED_HOSTS.",
+        message("The request is for %(host)s, which is not a name of this gateway.", host=host)
+        if host
+        else message("The request names no host."),
+        message(
+            "Use an address of this gateway. If this is one, the operator adds its name to "
+            "RIFFLE_GATEWAY__ALLOWED_HOSTS."
+        ),
     )
 
 
@@ -181,13 +198,18 @@ def of_status(status: int, detail: str = "", headers: dict[str, str] | None = No
     why = detail if detail != phrase else ""
     match status:
         case 404:
-            return Problem("not-found", why, "Check the address, or go to the start page.", headers=headers or {})
+            return Problem("not-found", why, _LOOK_AGAIN, headers=headers or {})
         case 405:
-            return Problem("method-not-allowed", why, f"Use {allowed}." if allowed else "", headers=headers or {})
+            return Problem(
+                "method-not-allowed",
+                why,
+                message("Use %(methods)s.", methods=allowed) if allowed else "",
+                headers=headers or {},
+            )
     kind: Kind = "invalid-request" if status < 500 else "internal"
     return Problem(kind, why, headers=headers or {}, title=phrase, status=status)
 
 
 def internal() -> Problem:
     """Return the problem of a fault in the gateway. It has no details; the log has the traceback."""
-    return Problem("internal", "The fault was written to the log.", "Try again in a moment.")
+    return Problem("internal", message("The fault was written to the log."), message("Try again in a moment."))

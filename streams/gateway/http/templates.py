@@ -6,20 +6,23 @@ policy of the pages allows them by their hashes (Content Security Policy, level 
 
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes
+from jinja2.ext import InternationalizationExtension
+from jinja2.parser import Parser
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import segments
+from streams.gateway.http.languages import ENGLISH, Wording
 from streams.knowledge.lookup.panel import host_of
 
 _HERE = Path(__file__).parents[1]
@@ -55,7 +58,13 @@ class Views:
         """Give values, such as functions that format, to all templates of this renderer."""
         self._shared |= values
 
+    def say(self, request: Request, text: str) -> str:
+        """Return a sentence that the code made, in the language of this request."""
+        language = self._personal(request).get("page_language", ENGLISH)
+        return Wording.of(language).say(text)
+
     def render(self, template: str, request: Request, **values: Any) -> str:
+        """Return a page, or a part of one, in the language that follows from the request."""
         given = {
             "path": request.url.path,
             "static": self.static.address,
@@ -64,7 +73,7 @@ class Views:
             **self._personal(request),
             **values,
         }
-        return templates().get_template(template).render(given)
+        return templates(given["page_language"]).get_template(template).render(given)
 
 
 class _Sources(FileSystemLoader):
@@ -83,16 +92,56 @@ class _Sources(FileSystemLoader):
 _BORDERS = re.compile(" ?([{};,]) ?")
 
 
-@cache
-def templates() -> Environment:
+_PLACE = re.compile(r"%\((\w+)\)s")
+
+
+class _CompiledMessages(InternationalizationExtension):
+    """The usual extension for gettext. A message without a plural is put into its place when a template is compiled.
+
+    The templates of each language are compiled by themselves, so a page of ten results looks no message up.
+    """
+
+    def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
+        made = super().parse(parser)
+        return [self._placed(each) for each in made] if isinstance(made, list) else self._placed(made)
+
+    def _placed(self, made: nodes.Node) -> nodes.Node:
+        match made:
+            case nodes.Output(
+                nodes=[nodes.Call(node=nodes.Name(name="gettext"), args=[nodes.Const(value=text)]) as call]
+            ):
+                values = {each.key: each.value for each in call.kwargs}
+                return nodes.Output(list(self._parts(str(text), values)), lineno=made.lineno)
+        return made
+
+    def _parts(self, message: str, values: dict[str, nodes.Expr]) -> Iterator[nodes.Expr]:
+        wording: Wording = self.environment.globals["wording"]  # type: ignore[assignment]  # set right below
+        for place, piece in enumerate(_PLACE.split(wording.translate(message))):
+            yield values[piece] if place % 2 else nodes.TemplateData(piece.replace("%%", "%"))
+
+
+_LOADER = _Sources([_HERE / "templates", _HERE / "styles", _HERE / "scripts"])
+
+
+def templates(language: str = ENGLISH) -> Environment:
     """Return the compiled templates, shared by all apps of the process: compiling is slow, rendering is not."""
+    return _compiled(language)
+
+
+@cache
+def _compiled(language: str) -> Environment:
     environment = Environment(
-        loader=_Sources([_HERE / "templates", _HERE / "styles", _HERE / "scripts"]),
+        loader=_LOADER,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=[_CompiledMessages],
+        auto_reload=False,  # each part of a page would look whether its file has changed
     )
+    wording = Wording.of(language)
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.newstyle_gettext = True  # type: ignore[attr-defined]  # an attribute of the extension
     environment.filters |= {
         "segments": segments,
         "href": presentation.safe_href,
@@ -110,16 +159,23 @@ def templates() -> Environment:
         "crumbs": presentation.breadcrumbs,
         "host_name": host_of,
         "quoted": presentation.quoted,
+        "say": wording.say,
     }
     environment.globals |= {
+        "wording": wording,
+        "_": wording.gettext,
+        "ngettext": wording.ngettext,
+        "page_language": wording.tag,
+        "page_direction": wording.direction,
         "address": address,
-        "format_age": presentation.format_age,
-        "format_date": presentation.format_date,
-        "language_name": presentation.language_name,
+        "format_number": wording.number,
+        "format_age": wording.age,
+        "format_date": wording.date,
+        "language_name": wording.language_name,
         "writes_right_to_left": presentation.writes_right_to_left,
         "page_type_name": presentation.page_type_name,
-        "format_price": presentation.format_price,
-        "format_duration": presentation.format_duration,
+        "format_price": wording.price,
+        "format_duration": wording.duration,
     }
     return environment
 
@@ -133,6 +189,7 @@ _DEFAULTS: dict[str, Any] = {
     "theme": "",
     "message": None,
     "keys": True,
+    "page_language": ENGLISH,
     "hidden_results": 0,
     "folds": False,
     "has_preferences": False,

@@ -10,6 +10,7 @@ from pydantic import Field
 from schemas.envelope import utc_from_micros
 from streams.crawl.host_quality import describe_host_quality
 from streams.gateway.http import presentation
+from streams.gateway.http.languages import Sentence
 from streams.gateway.http.openapi import ApiModel
 from streams.gateway.page.lookup import PageData, RelatedPage
 from streams.language.marks import ends_sentence
@@ -17,6 +18,7 @@ from streams.ledger.descriptions import describe_next_step, describe_status
 from streams.ledger.status import PageStatus, Status, status_of, with_frontier
 from streams.links import page_links as links
 from streams.pages.document.consent import consent_of
+from streams.plain_text import message
 from streams.stores.page_quality import page_quality
 from streams.stores.page_record import PageRecord as StoredRecord
 from streams.stores.protocols import Transition
@@ -77,10 +79,12 @@ class PageRecord(ApiModel):
     title: str = ""
     status: Status = Field(description="One word, for programs.")
     state: PageStatus = Field(description="The status with its reason and the fields of that reason, for programs.")
-    says: str = Field(description="The status in a sentence, for people.")
-    left_out: str = Field("", description="Why no crawl follows a link to it, such as the trap that it is in.")
-    not_rendered: str = Field("", description="Why the last try to render it in a browser left its static document.")
-    next_step: str = Field("", description="What happens next, or what can be done, in a sentence.")
+    says: Sentence = Field(description="The status in a sentence, for people.")
+    left_out: Sentence = Field("", description="Why no crawl follows a link to it, such as the trap that it is in.")
+    not_rendered: Sentence = Field(
+        "", description="Why the last try to render it in a browser left its static document."
+    )
+    next_step: Sentence = Field("", description="What happens next, or what can be done, in a sentence.")
     mood: str = Field(exclude=True)
     has_document: bool = Field(exclude=True)
     canonical: OtherPage | None = Field(None, description="Its representative, if it is a duplicate.")
@@ -93,10 +97,10 @@ class PageRecord(ApiModel):
         (), description="Other registrable domains that link to it, at most 50."
     )
     linking_domains: int = Field(0, description="The number of these domains, as far as links are kept.")
-    quality: tuple[tuple[str, str], ...] = Field((), exclude=True)
-    host_quality: tuple[tuple[str, str], ...] = Field((), exclude=True)
+    quality: tuple[tuple[Sentence, Sentence], ...] = Field((), exclude=True)
+    host_quality: tuple[tuple[Sentence, Sentence], ...] = Field((), exclude=True)
     partial: bool = False
-    missing: tuple[str, ...] = Field((), description="The parts whose store did not answer.")
+    missing: tuple[Sentence, ...] = Field((), description="The parts whose store did not answer.")
 
 
 def _quotable_rows(record: StoredRecord) -> Mapping[str, Mapping[str, Any]]:
@@ -185,18 +189,18 @@ def _other(page: RelatedPage) -> OtherPage:
 
 
 _NAMES = {
-    "own_text": "Share of the page that is its own text",
-    "hidden": "No text that readers can't see",
-    "links": "Text beside links",
-    "ads": "Few advertisements",
-    "repetition": "Words that don't repeat themselves",
-    "stuffing": "No phrase again and again",
-    "common_words": "The most frequent words are words of grammar",
-    "prose": "Whole sentences",
-    "cohesion": "Neighbouring parts are about the same",
-    "copies": "Text that no older page of another site has",
-    "statements": "Sentences that can be read",
-    "age": "Time for which the text is known",
+    "own_text": message("Share of the page that is its own text"),
+    "hidden": message("No text that readers can't see"),
+    "links": message("Text beside links"),
+    "ads": message("Few advertisements"),
+    "repetition": message("Words that don't repeat themselves"),
+    "stuffing": message("No phrase again and again"),
+    "common_words": message("The most frequent words are words of grammar"),
+    "prose": message("Whole sentences"),
+    "cohesion": message("Neighbouring parts are about the same"),
+    "copies": message("Text that no older page of another site has"),
+    "statements": message("Sentences that can be read"),
+    "age": message("Time for which the text is known"),
 }
 
 
@@ -205,8 +209,8 @@ def describe_quality(fields: Mapping[str, float]) -> tuple[tuple[str, str], ...]
     if "score" not in fields:
         return ()
     parts = [(_NAMES[name], fields[name]) for name in _NAMES if fields.get(name, 1.0) < 1]
-    return (("All together", _percent(fields["score"])), *((name, _percent(value)) for name, value in parts))
+    return ((message("All together"), _percent(fields["score"])), *((name, _percent(value)) for name, value in parts))
 
 
 def _percent(value: float) -> str:
-    return f"{round(100 * min(max(value, 0.0), 1.0))} of 100"
+    return message("%(value)s of 100", value=round(100 * min(max(value, 0.0), 1.0)))

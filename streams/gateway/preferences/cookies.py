@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streams.gateway.http.keys import derive_keys
+from streams.gateway.http.languages import negotiate
 from streams.gateway.preferences.model import InvalidPreferences, Preferences, read_json
 
 PREFERENCES = "riffle_preferences"
@@ -124,6 +125,7 @@ def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
     """Return the values of each page that follow from the cookies of a request."""
     own = cookies.read(request)
     return {
+        "page_language": own.page_language or negotiate(request.headers.get("accept-language", "")),
         "theme": own.theme,
         "keys": own.keys,
         "message": cookies.read_message(request),
@@ -142,7 +144,10 @@ _MESSAGES, _PREFERENCES = (
 
 
 class PersonalPages:
-    """Middleware that adds `Vary: Cookie` to pages. A page with preferences is private, one with a message not kept."""
+    """Middleware that adds `Vary: Accept-Language, Cookie` to pages, which caches keep by both.
+
+    A page with preferences is private, one with a message is not kept.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -157,6 +162,7 @@ class PersonalPages:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if headers.get("content-type", "").startswith("text/html"):
+                    headers.add_vary_header("Accept-Language")
                     headers.add_vary_header("Cookie")
                     if messages := _MESSAGES & cookies.keys():
                         for name in sorted(messages):

@@ -1,13 +1,15 @@
 """Preferences: what a person has set, and its forms as a file and as a link. Pure."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import accumulate
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from streams.errors import InvalidQuery
+from streams.gateway.http.languages import languages
+from streams.plain_text import message
 from streams.search.query_language.matching import ascii_host
 from streams.search.ranking.rules import PersonalRules
 from streams.search.request import normalize_language
@@ -15,7 +17,10 @@ from streams.search.request import normalize_language
 MAX_SITES = 100
 MAX_SITE_CHARS = 2_200
 """Maximum characters of all sites together: a browser keeps cookies of 4,096 bytes."""
-_TOO_MANY = f"At most {MAX_SITES} sites with {MAX_SITE_CHARS:,} characters together are kept."
+_TOO_MANY = message(
+    "At most %(sites)s sites with %(chars)s characters together are kept.", sites=MAX_SITES, chars=MAX_SITE_CHARS
+)
+_NO_PAGES = message("There are no pages in this language.")
 RULES = ("raised", "lowered", "hidden")
 
 Site = Annotated[str, Field(max_length=253)]
@@ -35,6 +40,8 @@ class Preferences(BaseModel):
     hidden: tuple[Site, ...] = ()
     language: Annotated[str, Field(max_length=20)] = ""
     """The language that is searched if none is chosen; empty: as the operator wants."""
+    page_language: Annotated[str, Field(max_length=20)] = ""
+    """The language of the pages themselves; empty: as the browser wants."""
     theme: Literal["", "light", "dark"] = ""
     """Empty: as the browser wants."""
     per_page: Literal[10, 20, 50] = 10
@@ -55,11 +62,18 @@ class Preferences(BaseModel):
         except InvalidQuery as error:
             raise ValueError(f"{error.detail} {error.hint}") from None
 
+    @field_validator("page_language")
+    @classmethod
+    def _page_language_is_known(cls, tag: str) -> str:
+        if tag and tag not in languages().values():
+            raise ValueError(_NO_PAGES)
+        return tag
+
     @model_validator(mode="after")
     def _fit_a_cookie(self) -> Self:
         sites = [*self.raised, *self.lowered, *self.hidden]
         if len(set(sites)) < len(sites):
-            raise ValueError("A site can be in one list only.")
+            raise ValueError(message("A site can be in one list only."))
         if len(sites) > MAX_SITES or sum(map(len, sites)) > MAX_SITE_CHARS:
             raise ValueError(_TOO_MANY)
         return self
@@ -98,11 +112,12 @@ class Preferences(BaseModel):
 
 
 def read_site(site: str) -> str:
-    """Return the host of a site as the index has it. Raises ValueError."""
+    """Return the host of a site as the index has it. Raises InvalidPreferences."""
     text = site.strip().lower().removeprefix("https://").removeprefix("http://").partition("/")[0]
     host = ascii_host(text.removeprefix("*."))
     if not host:
-        raise ValueError(f"“{site.strip()[:60]}” is not a site. Write one like sqlite.org.")
+        text = site.strip()[:60]
+        raise InvalidPreferences(message("“%(site)s” is not a site. Write one like sqlite.org.", site=text))
     return host
 
 
@@ -120,10 +135,10 @@ def read_fields(form: Mapping[str, str]) -> tuple[Preferences, list[str]]:
             try:
                 host = read_site(site)
             except ValueError as error:
-                faults.append(str(error))
+                faults.append(error.args[0])
                 continue
             if lists.setdefault(host, name) != name:
-                faults.append(f"{host} can be in one list only.")
+                faults.append(message("%(site)s can be in one list only.", site=host))
     if len(fitting := _first_that_fit(lists)) < len(lists):
         faults.append(_TOO_MANY)
     kept = Preferences()
@@ -131,6 +146,7 @@ def read_fields(form: Mapping[str, str]) -> tuple[Preferences, list[str]]:
     for values in (
         {name: tuple(host for host in fitting if lists[host] == name) for name in RULES},
         {"language": form.get("language", "")},
+        {"page_language": form.get("page_language", "")},
         {"theme": form.get("theme", "")},
         {"per_page": int(per_page) if per_page.isascii() and per_page.isdigit() else per_page},
         {"hide_adult": form.get("hide_adult") == "yes", "keys": form.get("keys") != "no"},
@@ -138,7 +154,7 @@ def read_fields(form: Mapping[str, str]) -> tuple[Preferences, list[str]]:
         try:
             kept = kept.changed(**values)
         except InvalidPreferences as error:
-            faults.append(str(error))
+            faults.append(error.args[0])
     return kept, faults
 
 
@@ -162,16 +178,13 @@ def read_link(value: str) -> Preferences:
     try:
         text = urlsafe_b64decode(value.encode("ascii") + b"=" * (-len(value) % 4)).decode()
     except ValueError:
-        raise InvalidPreferences("The link is damaged.") from None
+        raise InvalidPreferences(message("The link is damaged.")) from None
     return read_json(text)
 
 
 def _sentence(error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False)[0]
-    return _plain(fault["msg"], fault["loc"])
-
-
-def _plain(message: str, place: Sequence[int | str]) -> str:
-    if message.startswith("Value error, "):
-        return message.removeprefix("Value error, ")
-    return f"{'.'.join(map(str, place)) or 'The file'}: {message}."
+    if fault["type"] == "value_error":
+        return fault["ctx"]["error"].args[0]  # type: ignore[no-any-return]  # a sentence of this module
+    place = ".".join(map(str, fault["loc"])) or message("The file")
+    return message("%(place)s: %(fault)s.", place=place, fault=fault["msg"])

@@ -7,6 +7,7 @@ only by a form that the person sends.
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from streams.gateway.http.languages import named_languages
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.requests import read_form, refuse_other_sites
 from streams.gateway.http.templates import Views
@@ -19,10 +20,24 @@ from streams.gateway.preferences.model import (
     read_link,
     read_site,
 )
+from streams.plain_text import message
 
 HERE = "/preferences"
 _NO_STORE = {"Cache-Control": "no-store"}
-_SAYS = {"raised": "raised", "lowered": "lowered", "hidden": "hidden", "": "without a rule"}
+
+
+def _says(rule: str, site: str) -> str:
+    """Return the message about a site that has this rule now. Raises InvalidPreferences."""
+    match rule:
+        case "raised":
+            return message("%(site)s is now raised.", site=site)
+        case "lowered":
+            return message("%(site)s is now lowered.", site=site)
+        case "hidden":
+            return message("%(site)s is now hidden.", site=site)
+        case "":
+            return message("%(site)s is now without a rule.", site=site)
+    raise InvalidPreferences(message("There is no such rule."))
 
 
 def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) -> APIRouter:
@@ -34,6 +49,7 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
             "own": own,
             "shared": shared,
             "error": error,
+            "page_languages": named_languages(),
             "is_on": cookies.are_on,
             "can_show_adult": can_show_adult,
         }
@@ -41,17 +57,17 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
         return HTMLResponse(content, status_code=status, headers=_NO_STORE)
 
     def saved(
-        request: Request, preferences: Preferences, message: str, back: str = HERE, *, site: str = "", rule: str = ""
+        request: Request, preferences: Preferences, says: str, back: str = HERE, *, site: str = "", rule: str = ""
     ) -> Response:
         response = RedirectResponse(back, 303, headers=_NO_STORE)
         cookies.write(request, response, preferences)
-        cookies.write_message(request, response, message, site=site, rule=rule)
+        cookies.write_message(request, response, views.say(request, says), site=site, rule=rule)
         return response
 
     async def form_of(request: Request) -> dict[str, str]:
         if not cookies.are_on:
-            hint = "The operator of this search page sets RIFFLE_GATEWAY__KEYS."
-            raise ProblemError(Problem("preferences-off", "It has no key to sign them with.", hint))
+            hint = message("The operator of this search page sets RIFFLE_GATEWAY__KEYS.")
+            raise ProblemError(Problem("preferences-off", message("It has no key to sign them with."), hint))
         refuse_other_sites(request)
         return await read_form(request)
 
@@ -63,22 +79,23 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
     async def save(request: Request) -> Response:
         form = await form_of(request)
         own, faults = read_fields(form)
-        says = "Your preferences are saved in this browser"
-        return saved(request, own, f"{says}, but not all: {' '.join(faults)}" if faults else f"{says}.")
+        if not faults:
+            return saved(request, own, message("Your preferences are saved in this browser."))
+        listed = " ".join(views.say(request, fault) for fault in faults)
+        partly = message("Your preferences are saved in this browser, but not all: %(faults)s", faults=listed)
+        return saved(request, own, partly)
 
     @router.post(f"{HERE}/site")
     async def site(request: Request) -> Response:
         form = await form_of(request)
         rule = form.get("rule", "")
         try:
-            if rule not in _SAYS:
-                raise InvalidPreferences("There is no such rule.")
             former, host = cookies.read(request), read_site(form.get("site", ""))
+            says = _says(rule, host)
             own, undo = former.with_site(host, rule), former.rule_of(host)
-            message = f"{host} is now {_SAYS[rule]}."
         except (InvalidPreferences, ValueError) as error:
-            return show(request, cookies.read(request), status=400, error=str(error))
-        return saved(request, own, message, _page_of_form(form), site=host, rule=undo)
+            return show(request, cookies.read(request), status=400, error=error.args[0])
+        return saved(request, own, says, _page_of_form(form), site=host, rule=undo)
 
     @router.api_route(f"{HERE}/export", methods=["GET", "HEAD"])
     async def export(request: Request) -> Response:
@@ -95,7 +112,7 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
         try:
             found = read_link(p)
         except InvalidPreferences as error:
-            return show(request, cookies.read(request), status=400, error=str(error))
+            return show(request, cookies.read(request), status=400, error=error.args[0])
         return show(request, found, shared=found.to_link())
 
     @router.post(f"{HERE}/import")
@@ -104,13 +121,13 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
         try:
             found = read_link(form["p"]) if form.get("p") else read_json(form.get("file", ""))
         except InvalidPreferences as error:
-            return show(request, cookies.read(request), status=400, error=str(error))
-        return saved(request, found, "The preferences are applied in this browser.")
+            return show(request, cookies.read(request), status=400, error=error.args[0])
+        return saved(request, found, message("The preferences are applied in this browser."))
 
     @router.post(f"{HERE}/reset")
     async def reset(request: Request) -> Response:
         await form_of(request)
-        return saved(request, Preferences(), "Your preferences are removed.")
+        return saved(request, Preferences(), message("Your preferences are removed."))
 
     return router
 

@@ -11,7 +11,7 @@
   list.id = "suggestions";
   list.hidden = true;
   const set = (element, values) => { for (const name in values) element.setAttribute(name, values[name]); };
-  set(list, {role: "listbox", "aria-label": "Suggestions"});
+  set(list, {role: "listbox", "aria-label": form.dataset.label});
   set(box, {role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": list.id});
   form.append(list);
 

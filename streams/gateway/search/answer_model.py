@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from streams.gateway.http.languages import Sentence
 from streams.gateway.http.openapi import ApiModel
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.decision import Spelling
@@ -58,8 +59,8 @@ class Signal(ApiModel):
 
     name: str = Field(description=", ".join(f"`{one.name}`" for one in SIGNALS) + ".")
     share: float = Field(description="Its share of the score, from 0 to 1.")
-    amount: str = Field(description="The share in words.")
-    says: str = Field(description="What the signal is about, in words.")
+    amount: Sentence = Field(description="The share in words.")
+    says: Sentence = Field(description="What the signal is about, in words.")
 
 
 class SitePage(ApiModel):
@@ -142,7 +143,7 @@ class Reason(ApiModel):
             "`copies` (texts of near-duplicates), `similar` (lists of duplicates), or a source."
         )
     )
-    detail: str
+    detail: Sentence
 
 
 class Explanation(ApiModel):

@@ -7,7 +7,7 @@ index, and the generated table in docs/reference/retrieval.md.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streams.plain_text import read_date
+from streams.plain_text import message, read_date
 from streams.search.query_language.matching import (
     CheckedPage,
     has_all_in_one,
@@ -69,7 +69,7 @@ PHRASE = Operator(
     read=read_words,
     is_met=lambda page, phrases: has_all_in_one(page.texts, phrases),
     examples='`"write-ahead log"`, `“write-ahead log”`',
-    meaning="only pages with exactly these words in a row, in one statement, its context or the title",
+    meaning=message("only pages with exactly these words in a row, in one statement, its context or the title"),
     has_words=True,
     narrow=lambda filters, phrases: replace(filters, phrases=keep_searchable(phrases)),
 )
@@ -79,7 +79,7 @@ EXCLUDED = Operator(
     read=read_words,
     is_met=lambda page, words: not any(has_phrase(text, word) for text in page.texts for word in words),
     examples='`-word`, `-"two words"`',
-    meaning="only pages whose found statements don't have it",
+    meaning=message("only pages whose found statements don't have it"),
     # Not narrowed: without the statements that have the word, other statements of the same page would be found.
 )
 SITE = Operator(
@@ -88,7 +88,7 @@ SITE = Operator(
     read=read_site,
     is_met=lambda page, sites: any(of_site(page.url, site) for site in sites),
     examples="`site:example.org`, `site:example.org/docs`, `site:bücher.example`",
-    meaning="only this host and its subdomains (below this path); several: any of them",
+    meaning=message("only this host and its subdomains (below this path); several: any of them"),
     # The index has hosts only: the path is checked on the results.
     narrow=lambda filters, sites: replace(filters, sites=tuple(site.partition("/")[0] for site in sites)),
 )
@@ -102,7 +102,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_site,
         is_met=lambda page, sites: not any(of_site(page.url, site) for site in sites),
         examples="`-site:example.org`",
-        meaning="not this host, nor its subdomains",
+        meaning=message("not this host, nor its subdomains"),
         narrow=lambda filters, sites: replace(filters, exclude_sites=tuple(site for site in sites if "/" not in site)),
     ),
     Operator(
@@ -111,7 +111,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_language,
         is_met=lambda page, languages: True,  # the filter `language` checks the results, and counts them
         examples="`lang:de`, `language:de`",
-        meaning="only this language (`und`: not known)",
+        meaning=message("only this language (`und`: not known)"),
         narrow=lambda filters, languages: replace(filters, languages=tuple(languages)),
     ),
     Operator(
@@ -120,7 +120,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_extension,
         is_met=lambda page, extensions: page.file_type in map(_as_web_page, extensions),
         examples="`filetype:pdf`, `ext:pdf`",
-        meaning="the type of the file, else the extension in the URL; `html` includes URLs without one",
+        meaning=message("the type of the file, else the extension in the URL; `html` includes URLs without one"),
         narrow=lambda filters, values: replace(filters, extensions=tuple(map(_as_web_page, values))),
     ),
     Operator(
@@ -129,7 +129,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_page_type,
         is_met=lambda page, types: page.page_type.lower() in types,
         examples="`pagetype:recipe`, `pagetype:article`",
-        meaning="only pages that state this type (schema.org's name); several: any of them",
+        meaning=message("only pages that state this type (schema.org's name); several: any of them"),
         narrow=lambda filters, types: replace(filters, page_types=tuple(types)),
     ),
     Operator(
@@ -138,7 +138,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_date,
         is_met=_date_is_met(lambda published, date: published >= date),
         examples="`after:2024-05`",
-        meaning="published then or later. Pages without a date are left out",
+        meaning=message("published then or later. Pages without a date are left out"),
         narrow=lambda filters, dates: replace(filters, from_day=day_of(dates[-1])),
     ),
     Operator(
@@ -147,7 +147,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_date,
         is_met=_date_is_met(lambda published, date: published < date),
         examples="`before:2025`",
-        meaning="published before it. Pages without a date are left out",
+        meaning=message("published before it. Pages without a date are left out"),
         narrow=lambda filters, dates: replace(filters, before_day=day_of(dates[-1])),
     ),
     Operator(
@@ -156,7 +156,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_wish,
         is_met=lambda page, wishes: True,  # the pass `wishes` moves pages, and leaves none out
         examples="`prefer:recent`, `prefer:recent3`",
-        meaning="more recent pages come first; 1 to 3 says how much (2)",
+        meaning=message("more recent pages come first; 1 to 3 says how much (2)"),
     ),
     Operator(
         name="intitle",
@@ -164,7 +164,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_words,
         is_met=lambda page, words: all(has_phrase(page.title, word) for word in words),
         examples='`intitle:word`, `intitle:"two words"`',
-        meaning="the title has it",
+        meaning=message("the title has it"),
         has_words=True,
         narrow=lambda filters, words: replace(filters, title_phrases=keep_searchable(words)),
     ),
@@ -174,7 +174,7 @@ OPERATORS: tuple[Operator, ...] = (
         read=read_words,
         is_met=lambda page, parts: all(has_in_url(page.url, part) for part in parts),
         examples="`inurl:text`",
-        meaning="the URL has it",
+        meaning=message("the URL has it"),
         has_words=True,
     ),
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from streams.plain_text import message
 from streams.search.ranking.clicks import click_values
 from streams.search.ranking.context import RankingContext, add_gains
 from streams.search.ranking.named_pages import site_values, title_values
@@ -35,7 +36,7 @@ class Signal:
     """The decision page with its figures (docs/decisions)."""
     test: str
     says: str
-    """Words for people about a page that it raised. `{site}`, `{words}` and `{date}` are facts of the result."""
+    """Words for people about a page that it raised. `%(site)s`, `%(words)s` and `%(date)s` are facts of the result."""
     lowers: str = ""
     """The same about a page that it lowered."""
     values: Callable[[RankingContext, Sequence[PageHits]], Values] | None = None
@@ -58,7 +59,7 @@ SIGNALS = (
         "meaning_weight",
         "0037",
         "unit/search/ranking/test_fusion.py",
-        "its meaning is near the meaning of your query",
+        message("its meaning is near the meaning of your query"),
     ),
     Signal(
         "words",
@@ -66,7 +67,7 @@ SIGNALS = (
         "meaning_weight",
         "0005",
         "unit/search/ranking/test_fusion.py",
-        "it has words of your query{words}",
+        message("it has words of your query: %(words)s"),
     ),
     Signal(
         "rerank",
@@ -74,7 +75,7 @@ SIGNALS = (
         "rerank_weight",
         "0037",
         "unit/search/ranking/test_reranking.py",
-        "a language model that read your query and this page together found that they fit",
+        message("a language model that read your query and this page together found that they fit"),
         values=model_values,
         asked=lambda context: context.read.get("rerank"),
     ),
@@ -84,7 +85,7 @@ SIGNALS = (
         "title_weight",
         "0070",
         "unit/search/ranking/test_named_pages.py",
-        "its title has the words of your query, and no others",
+        message("its title has the words of your query, and no others"),
         values=title_values,
     ),
     Signal(
@@ -93,7 +94,7 @@ SIGNALS = (
         "site_weight",
         "0070",
         "unit/search/ranking/test_named_pages.py",
-        "your query is the name of {site}, and this is its first page",
+        message("your query is the name of %(site)s, and this is its first page"),
         values=site_values,
     ),
     Signal(
@@ -102,7 +103,7 @@ SIGNALS = (
         "authority_weight",
         "0037",
         "stages/test_gateway_priors.py",
-        "pages of other sites link to {site}",
+        message("pages of other sites link to %(site)s"),
         values=authority_values,
     ),
     Signal(
@@ -111,7 +112,7 @@ SIGNALS = (
         "freshness_weight",
         "0037",
         "unit/search/ranking/test_priors.py",
-        "newer pages gain: {date}",
+        message("newer pages gain: it was published on %(date)s"),
         values=freshness_values,
     ),
     Signal(
@@ -121,7 +122,7 @@ SIGNALS = (
         "0066",
         "stages/test_gateway_priors.py",
         "",
-        "its text looks as if it was made for search engines",
+        message("its text looks as if it was made for search engines"),
         quality_values,
     ),
     Signal(
@@ -130,8 +131,8 @@ SIGNALS = (
         "clicks_weight",
         "0075",
         "stages/test_gateway_clicks.py",
-        "people who asked this opened it more often than its place explains",
-        "people who asked this opened it less often than others",
+        message("people who asked this opened it more often than its place explains"),
+        message("people who asked this opened it less often than others"),
         click_values,
         lambda context: context.read.get("clicks"),
     ),
@@ -141,8 +142,8 @@ SIGNALS = (
         "preference_weight",
         "0037",
         "unit/search/ranking/test_personal.py",
-        "your preferences raise {site}",
-        "your preferences lower {site}",
+        message("your preferences raise %(site)s"),
+        message("your preferences lower %(site)s"),
         _preferences,
         lambda context: context.personal.raised or context.personal.lowered,
     ),
@@ -152,7 +153,7 @@ SIGNALS = (
         "wish_weight",
         "0037",
         "unit/search/ranking/test_wishes.py",
-        "it is as your query wishes (`prefer:`)",
+        message("it is as your query wishes (`prefer:`)"),
         values=recent_values,
         asked=lambda context: context.conditions.get("prefer"),
     ),
@@ -162,7 +163,7 @@ SIGNALS = (
         "",
         "0070",
         "unit/search/ranking/test_named_pages.py",
-        "your query is its address",
+        message("your query is its address"),
     ),
 )
 

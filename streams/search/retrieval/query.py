@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from streams.errors import SearchUnavailable
 from streams.pages.text.tokens import index_words, is_spaceless, word_spans
+from streams.plain_text import message
 from streams.search.deadline import Deadline, OnFailure
 from streams.search.query_language.operators import SITE, Conditions, narrow
 from streams.search.query_language.query import find_addresses, parse_query
@@ -101,8 +102,9 @@ class QueryReader:
         if not (language := unknown_language(text, request.languages, known)):
             return False
         trace.states["dense"] = "empty"
-        trace.reasons["dense"] = (
-            f"The embedding model doesn't know this language ({language}); only words were searched."
+        trace.reasons["dense"] = message(
+            "The embedding model doesn't know this language (%(language)s); only words were searched.",
+            language=language,
         )
         return True
 
@@ -119,7 +121,7 @@ def _make_sparse(words: Sequence[tuple[int, ...]], trace: Trace) -> SparseVector
     vector = vector_of_words(words)
     trace.states["sparse"] = "ok" if vector.indices else "empty"
     if not vector.indices:
-        trace.reasons["sparse"] = "The query has no words that are kept in the word index."
+        trace.reasons["sparse"] = message("The query has no words that are kept in the word index.")
         return None
     return vector
 

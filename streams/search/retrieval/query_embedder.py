@@ -13,6 +13,7 @@ import numpy as np
 
 from streams.caches import RecentCache
 from streams.models.protocols import ModelInfo, Vectors
+from streams.plain_text import message
 from streams.search.deadline import IN_WORDS, Deadline, OnFailure, OptionalPart, Reason, Rest
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
@@ -65,7 +66,7 @@ class QueryEmbedder:
 
 
 def _sentence(why: Reason) -> str:
-    return f"The embedding model {IN_WORDS[why]}; meaning was not searched, words were."
+    return message("The embedding model %(why)s; meaning was not searched, words were.", why=IN_WORDS[why])
 
 
 MAX_PART_BYTES = 700
