@@ -186,8 +186,7 @@ def _app(
     if is_public:
         middleware.install_cors(app, context.settings.gateway.cors_origins)
     middleware.install_host_check(app, context.settings.gateway_hosts, views)
-    if context.settings.gateway.keys:
-        app.add_middleware(PersonalPages)
+    app.add_middleware(PersonalPages)
     middleware.install_compression(app)
     policy = content_security_policy(views.style_hashes, views.script_hashes)
     app.add_middleware(HeadersAndMetrics, metrics=context.metrics, policy=policy)

@@ -4,7 +4,7 @@ The messages of a language are a gettext catalogue in its source form, `streams/
 reads it before its first page in this language, and there is no other form of it. The templates are in English.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cache, lru_cache
 from io import BytesIO
@@ -118,7 +118,7 @@ class Wording:
         )
         return str(found) % self._shown(text.values)
 
-    def _shown(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _shown(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: self._value(value) for name, value in values.items()}
 
     def _value(self, value: Any) -> Any:
@@ -156,7 +156,7 @@ class Wording:
         if seconds < 60:
             return self.say(_JUST_NOW)
         return str(
-            format_timedelta(-seconds, granularity="minute", threshold=1, add_direction=True, locale=self.locale)
+            format_timedelta(-int(seconds), granularity="minute", threshold=1, add_direction=True, locale=self.locale)
         )
 
     def price(self, amount: float, currency: str) -> str:
@@ -164,7 +164,7 @@ class Wording:
 
     def duration(self, seconds: int) -> str:
         """Return a duration in its two largest units."""
-        parts = []
+        parts: list[str] = []
         for length, unit in _UNITS:
             number, seconds = divmod(seconds, length)
             if number and len(parts) < 2:
