@@ -115,7 +115,7 @@ def outside(page: str) -> list[str]:
 async def test_no_visible_word_of_a_page_is_outside_of_the_catalogues(marked: None) -> None:
     app = gateway(await searchable(PAGES), deadline_seconds=20.0, limits={"publish_clicks": True, "keys": ("k" * 32,)})
     async with client(app) as web:
-        faults = {}
+        faults: dict[str, list[str]] = {}
         for path in PATHS:
             answer = await web.get(path, headers={**HTML, "accept-language": "he, en;q=0.5"})
             assert '<html lang="he" dir=rtl' in answer.text, path
