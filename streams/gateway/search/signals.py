@@ -34,7 +34,9 @@ def describe_signals(parts: Mapping[str, float], facts: SignalFacts) -> tuple[Si
     total = sum(gains.values())
     shares = sorted(((gain / total, name) for name, gain in gains.items()), key=lambda each: (-each[0], each[1]))
     described = [
-        Signal(name=name, share=round(share, 3), amount=_amount(share), says=_sentence(name, SAYS.get(name, name), facts))
+        Signal(
+            name=name, share=round(share, 3), amount=_amount(share), says=_sentence(name, SAYS.get(name, name), facts)
+        )
         for share, name in shares
         if share >= MIN_SHARE
     ]
