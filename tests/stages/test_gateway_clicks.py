@@ -35,7 +35,7 @@ async def test_links_are_plain_by_default() -> None:
     async with client(made) as web:
         found = await links(web)
         assert (await web.get("/act", headers=HTML)).status_code == 404
-        assert "no tracking" in (await web.get("/", headers=HTML)).text
+        assert "No tracking." in (await web.get("/", headers=HTML)).text
     assert found
     assert all(link.startswith("https://sqlite.org/wal.html") for link in found)
 
@@ -53,7 +53,7 @@ async def test_a_click_sends_one_event_and_leads_on() -> None:
         assert found
         assert all(link.startswith("/act?c=") for link in found), "every outgoing link"
         answers = [await web.get(link, headers=FOLLOWED) for link in found]
-        assert "no tracking" not in (await web.get("/", headers=HTML)).text
+        assert "No tracking." not in (await web.get("/", headers=HTML)).text
         assert "Clicks" in (await web.get("/search", params={"q": "log"}, headers=HTML)).text
     await made.state.gateway.clicks.drain()
     for answer in answers:

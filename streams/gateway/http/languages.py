@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from babel import Locale, UnknownLocaleError
-from babel.dates import format_skeleton, format_time, format_timedelta
+from babel.dates import format_date, format_skeleton, format_time, format_timedelta
 from babel.lists import format_list
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -31,8 +31,8 @@ MAX_HEADER_CHARS = 1_000
 _JUST_NOW = message("just now")
 _MAX_KEPT = 2_048
 """Maximum number of headers, dates and languages whose form is in memory: strangers send any."""
-_SKELETONS = {4: "y", 7: "yMMMM", 10: "yMMMMd"}
-"""The parts of a date by the length of its ISO form (CLDR, skeletons of dates)."""
+_SKELETONS = {4: "y", 7: "yMMMM"}
+"""The parts of a date that is not whole, by the length of its ISO form (CLDR, skeletons of dates)."""
 _UNITS = ((3_600, "duration-hour"), (60, "duration-minute"), (1, "duration-second"))
 
 
@@ -144,6 +144,8 @@ class Wording:
     def date(self, text: str) -> str:
         """Return an ISO date, or its beginning: `1 May 2024`, `May 2024`, `2024`."""
         whole = date.fromisoformat(f"{text}-01-01"[:10]) if len(text) < 10 else date.fromisoformat(text)
+        if len(text) == 10:
+            return str(format_date(whole, "long", locale=self.locale))
         return str(format_skeleton(_SKELETONS[len(text)], whole, locale=self.locale))
 
     def moment(self, at: Any) -> str:
