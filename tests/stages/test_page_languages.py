@@ -44,7 +44,7 @@ PATHS = (
     "/nowhere",
 )
 LEFT_OUT = re.compile(r"\S*(?:aa|bb|cc)\.example\S*|\S*sqlite\.org\S*|RIFFLE_\w+|x{10,}|\b[\w-]*:\S+")
-"""What is data on these pages: hosts, settings, operators, and the query itself."""
+"""Data on these pages: hosts, settings, operators, and the query itself."""
 
 
 def forget() -> None:
