@@ -172,11 +172,19 @@ def test_numbers_choose_the_form_of_a_message() -> None:
 FORMS = [
     ("en", "1 February 2024", "February 2024", "3 hours ago", "1,234", "93%", "Chinese (Traditional)"),
     ("de", "1. Februar 2024", "Februar 2024", "vor 3 Stunden", "1.234", "93\xa0%", "Chinesisch (Traditionell)"),
-    ("fr", "1 mai 2024", "mai 2024", "il y a 3 heures", "1\u202f234", "93\xa0%", "chinois (traditionnel)"),
-    ("es", "1 de mayo de 2024", "mayo de 2024", "hace 3 horas", "1.234", "93\xa0%", "chino (tradicional)"),
-    ("zh-Hans", "2024年5月1日", "2024年5月", "3小时前", "1,234", "93%", "中文 (繁体)"),
-    ("ja", "2024年5月1日", "2024年5月", "3 時間前", "1,234", "93%", "中国語 (繁体字)"),
-    ("ru", "1 мая 2024\u202fг.", "май 2024\u202fг.", "3 часа назад", "1\xa0234", "93\xa0%", "китайский (традиционная)"),
+    ("fr", "1 février 2024", "février 2024", "il y a 3 heures", "1\u202f234", "93\xa0%", "chinois (traditionnel)"),
+    ("es", "1 de febrero de 2024", "febrero de 2024", "hace 3 horas", "1.234", "93\xa0%", "chino (tradicional)"),
+    ("zh-Hans", "2024年2月1日", "2024年2月", "3小时前", "1,234", "93%", "中文 (繁体)"),
+    ("ja", "2024年2月1日", "2024年2月", "3 時間前", "1,234", "93%", "中国語 (繁体字)"),
+    (
+        "ru",
+        "1 февраля 2024\u202fг.",
+        "февраль 2024\u202fг.",
+        "3 часа назад",
+        "1\xa0234",
+        "93\xa0%",
+        "китайский (традиционная)",
+    ),
 ]
 
 
