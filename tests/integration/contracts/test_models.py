@@ -140,7 +140,7 @@ async def test_a_query_is_answered_while_statements_wait(stack: Settings) -> Non
     query = await models.embedder.embed(["A dog barked."], "query", deadline_seconds=30)
     assert not statements.done(), "the statements were embedded before the query: nothing was tested"
     await statements
-    assert (query == await models.embedder.embed(["A dog barked."], "passage")).all()
+    assert (query == await models.embedder.embed(["A dog barked."], "query")).all()
     await models.close()
 
 
@@ -148,8 +148,10 @@ async def test_a_query_is_answered_while_statements_wait(stack: Settings) -> Non
 async def test_a_server_without_the_query_model_embeds_queries_by_the_other_one(stack: Settings) -> None:
     models = await open_models(Settings(triton=stack.triton.model_copy(update={"query_model": "no_such_model"})))
     query = await models.embedder.embed(["A dog barked."], "query")
-    assert (query == await models.embedder.embed(["A dog barked."], "passage")).all()
     await models.close()
+    whole = await open_models(stack)
+    assert (query == await whole.embedder.embed(["A dog barked."], "query")).all()
+    await whole.close()
 
 
 @pytest.mark.integration("triton")

@@ -4,7 +4,6 @@ The last one runs where a real Qdrant is at hand (see `qdrant_process.real_qdran
 """
 
 import asyncio
-from uuid import uuid5
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import EVERYTHING, Candidates, Hit, SparseVector
 from tests.integration.contracts.indexes import (
     MODEL,
-    NAMES,
     Index,
     Make,
     axis,
@@ -100,15 +98,6 @@ async def test_meaning_and_words_are_fused(index: Index) -> None:
     assert {one.page_id for one in sparse_only} == {page("both"), page("words")}, "only what shares a word"
     assert await search(index, dense=None, sparse=None) == []
     assert await search(index, dense=None, sparse=SparseVector((), ())) == []
-
-
-async def test_what_a_page_says_twice_is_one_hit_of_it(index: Index) -> None:
-    """The better one, whatever its case and spaces; what another page says is another's."""
-    texts = ("All boats float.", "They do.", "all  BOATS\nfloat.", "Some sink.")
-    of_a = [point(f"a{n}", of="a", dense=axis(0, n / 10), ordinal=n, text=text) for n, text in enumerate(texts)]
-    await filled(index, *of_a, point("b", of="b", dense=axis(0, 1), text="All boats float."))
-    found = await search(index, dense=axis(0), sparse=None, pages=2, per_page=3)
-    assert shape(found) == [(page("a"), [of_a[0].id, of_a[1].id, of_a[3].id]), (page("b"), [uuid5(NAMES, "b")])]
 
 
 async def test_rare_words_weigh_more(index: Index) -> None:
