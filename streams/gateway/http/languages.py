@@ -23,11 +23,10 @@ from markupsafe import Markup
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 from streams.plain_text import DateText, Message, message
+from streams.search.request import read_accepted
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parents[1] / "messages"
-MAX_HEADER_CHARS = 1_000
-"""Maximum characters of `Accept-Language` that are read."""
 _JUST_NOW = message("just now")
 _MAX_KEPT = 2_048
 """Maximum number of headers, dates and languages whose form is in memory: strangers send any."""
@@ -54,24 +53,8 @@ def negotiate(accepted: str) -> str:
 
     A range is cut to its first subtag (RFC 4647, 3.4): readers of `pt-BR` read `pt`.
     """
-    best, chosen = 0.0, ENGLISH
-    for each in accepted[:MAX_HEADER_CHARS].split(","):
-        wanted, _, weight = each.partition(";")
-        tag = languages().get(wanted.strip().lower().partition("-")[0])
-        quality = _weight_of(weight)
-        if tag and quality > best:
-            best, chosen = quality, tag
-    return chosen
-
-
-def _weight_of(parameter: str) -> float:
-    name, sign, value = parameter.partition("=")
-    if not sign:
-        return 1.0
-    try:
-        return min(max(float(value), 0.0), 1.0) if name.strip().lower() == "q" else 1.0
-    except ValueError:
-        return 0.0
+    wanted = (languages().get(language) for language in read_accepted(accepted))
+    return next(filter(None, wanted), ENGLISH)
 
 
 class Wording:
