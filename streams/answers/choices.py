@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from streams.answers.evidence import Evidence
+from streams.answers.model_text import MAX_LINE_CHARS, NONE
 from streams.language.binding_words import binds
 from streams.language.marks import EXCLAMATION_MARKS, QUESTION_MARKS, SPACED_MARKS, WIDE_COLONS, WIDE_MARKS
 from streams.pages.text.tokens import index_words
 from streams.plain_text import clean_line
 from streams.vectors.bm25 import document_vector, query_vector
 
-MAX_LINE_CHARS = 2_000
-"""Maximum characters of a line that are read. Other characters of the line are left out."""
 MAX_LINES = 6
 """Maximum lines that are read: a small model may not stop."""
 MIN_COPIED = 3
@@ -38,7 +37,6 @@ _SEVERAL = re.compile(r"^[\s\[(]{0,4}\d{1,2}[\])]?(?:[\s,;&\[(]{1,4}\d{1,2}[\])]
 """A line with only numbers: `2, 5`."""
 _DIGITS = re.compile(r"\d{1,2}")
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,1000})[\"”“»]")
-_NONE = re.compile(r"^\W{0,8}none\b", re.IGNORECASE)
 _AROUND = " .…:–-*\"'()[]{}"
 """Marks around the words that a line has."""
 _SENTENCE = re.compile(rf"(?<=[{WIDE_MARKS}])\s{{0,4}}|(?<=[{SPACED_MARKS}])\s{{1,4}}|(?<=[;；])\s{{0,4}}")
@@ -88,7 +86,7 @@ class ChoiceReader:
         self._lines += 1
         for number, wanted in named_in(line, [(each.text, " ".join(each.context)) for each in self._statements]):
             yield choose(self._statements[number], wanted)
-        self.has_ended = bool(_NONE.match(line)) or self._lines >= MAX_LINES
+        self.has_ended = bool(NONE.match(line)) or self._lines >= MAX_LINES
 
 
 def named_in(line: str, texts: Sequence[tuple[str, str]]) -> list[tuple[int, str]]:
@@ -97,7 +95,7 @@ def named_in(line: str, texts: Sequence[tuple[str, str]]) -> list[tuple[int, str
     `texts`: each with what stands around it. Words choose before numbers: a list of a model has numbers of its own.
     """
     line = line[:MAX_LINE_CHARS]
-    if _NONE.match(line):
+    if NONE.match(line):
         return []
     if _SEVERAL.match(line):
         places = dict.fromkeys(int(number) - 1 for number in _DIGITS.findall(line))

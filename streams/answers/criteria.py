@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from streams.answers.evidence import Evidence
+from streams.answers.model_text import NONE
 
 MAX_MET = 3
 """Maximum statements of a page that are shown for a judgement. Named without a number, as many are a judgement of 1."""
@@ -18,7 +19,6 @@ LEAST = 0.5
 """The judgement below which a result is folded by default."""
 _CITED = re.compile(r"\[\s{0,2}(\d{1,2}(?:\s{0,2},\s{0,2}\d{1,2}){0,7})\s{0,2}\]")
 _NUMBER = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d{1,3})?)(?:\s?(/\s?10{1,2}|%))?(?![\d.]?\d)")
-_NONE = re.compile(r"^\W{0,8}none\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def judgement_of(text: str, statements: Sequence[Evidence]) -> tuple[float | Non
         return _share_of(found), met
     if met:
         return len(met) / MAX_MET, met
-    return (0.0 if _NONE.match(text) else None), ()
+    return (0.0 if NONE.match(text) else None), ()
 
 
 def _share_of(found: re.Match[str]) -> float:

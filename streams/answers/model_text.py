@@ -13,6 +13,8 @@ from streams.plain_text import clean_line
 
 MAX_LINE_CHARS = 2_000
 """Maximum characters of a line that are read. Other characters of the line are left out."""
+NONE = re.compile(r"^\W{0,8}none\b", re.IGNORECASE)
+"""The line of a model that names nothing."""
 MAX_NAMED = 4
 """Maximum statements that a sentence may name."""
 
