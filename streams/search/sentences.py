@@ -160,6 +160,7 @@ class _Candidates:
             by_text.setdefault(_key(hit.payload.text) or str(hit.id), hit)
         sure = [hit for hit in by_text.values() if not hit.payload.doubtful]
         self.hits = [hit for hit in sure if hit.id not in frame] or sure or list(by_text.values())
+        self._keys = [_key(hit.payload.text) for hit in self.hits]
 
     def nearness(self, place: int) -> list[float]:
         """Return how near each statement is to the query, or a clause: what is not in the list, as its last one."""
@@ -176,24 +177,21 @@ class _Candidates:
     def choose(self, count: int, whole: Sequence[float], clauses: Sequence[Sequence[float]]) -> tuple[Hit, ...]:
         chosen: list[int] = []
         surely = [score + _gain_of_standing(hit.payload) for score, hit in zip(whole, self.hits, strict=True)]
-        title = _key(self.page.hits[0].payload.title)
+        shown = {_key(self.page.hits[0].payload.title)}
         for scores in (*clauses, whole, *[surely] * count):
             if len(chosen) == min(count, len(self.hits)):
                 break
-            shown = {
-                _key(line) for place in chosen for line in (*self.hits[place].payload.context, self._before(place))
-            }
             others = [place for place in range(len(self.hits)) if place not in chosen]
-            fresh = [place for place in others if _key(self.hits[place].payload.text) not in {*shown, title}]
+            fresh = [place for place in others if self._keys[place] not in shown]
             if not chosen:
                 fresh = fresh or others
             if fresh:
-                chosen.append(max(fresh, key=lambda place: (scores[place], -place)))
+                best = max(fresh, key=lambda place: (scores[place], -place))
+                chosen.append(best)
+                payload = self.hits[best].payload
+                shown.update(map(_key, (*payload.context, payload.before)))
         chosen.sort(key=lambda place: -surely[place])
         return tuple(self._shown_once([replace(self.hits[place], score=surely[place]) for place in chosen]))
-
-    def _before(self, place: int) -> str:
-        return self.hits[place].payload.before
 
     @staticmethod
     def _shown_once(hits: Sequence[Hit]) -> Iterator[Hit]:
@@ -216,11 +214,8 @@ def _judge(judged: Sequence[_Candidates], place: int, words: Words) -> list[list
     near = [each.nearness(place) for each in judged]
     mean, deviation = _measure([value for of_page in near for value in of_page])
     hits = [hit for each in judged for hit in each.hits]
-    own = iter(
-        shares_of([words_in(_terms(hit, ()), words) for hit in hits], len(words)) if words else [0.0] * len(hits)
-    )
-    with_context = [words_in(_terms(hit, drop_box_labels(hit.payload.context)), words) for hit in hits] if words else []
-    shares = iter(shares_of(with_context, len(words)) if words else [0.0] * len(hits))
+    own = iter(_shares([(hit, ()) for hit in hits], words))
+    shares = iter(_shares([(hit, drop_box_labels(hit.payload.context)) for hit in hits], words))
     scores = []
     for each, values in zip(judged, near, strict=True):
         of_page = []
@@ -236,6 +231,13 @@ def _measure(values: Sequence[float]) -> tuple[float, float]:
     mean = math.fsum(values) / max(len(values), 1)
     variance = math.fsum((value - mean) ** 2 for value in values) / max(len(values), 1)
     return mean, max(math.sqrt(variance), 1e-6)
+
+
+def _shares(statements: Sequence[tuple[Hit, Sequence[str]]], words: Words) -> Sequence[float]:
+    """Return the share of the words that each statement has, with the lines above it."""
+    if not words:
+        return [0.0] * len(statements)
+    return shares_of([words_in(_terms(hit, above), words) for hit, above in statements], len(words))
 
 
 def _terms(hit: Hit, above: Sequence[str]) -> frozenset[int]:
