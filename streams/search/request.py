@@ -4,14 +4,13 @@ Every input becomes a SearchRequest, or an InvalidQuery that says the change to 
 the query is text, and whether the parameters are within their limits.
 """
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from streams.errors import InvalidQuery, invalid_parameter
-from streams.pages.text.language import language_tag, primary
+from streams.pages.text.language import language_tag, read_accepted
 from streams.search.cursor import Cursor, decode, digest_search
 from streams.search.options import SearchOptions
 from streams.search.query_language.matching import ascii_host
@@ -105,9 +104,6 @@ class SearchRequest:
 
 
 FIRST_PAGE = Parameters()
-MAX_ACCEPTED_CHARS = 200
-"""Maximum characters of `Accept-Language` that are read."""
-_QUALITY = re.compile(r"q=([01](?:\.[0-9]{0,3})?)")
 
 
 def parse(
@@ -138,18 +134,6 @@ def parse(
         return request
     cursor = decode(given.cursor, request.digest, MAX_DEPTH - request.per_page)
     return replace(request, page=cursor.page, cursor=cursor)
-
-
-def read_accepted(header: str) -> tuple[str, ...]:
-    """Return the primary subtags of `Accept-Language` (RFC 9110, 12.5.4), the preferred one first, each once."""
-    weighted = []
-    for part in header[:MAX_ACCEPTED_CHARS].split(","):
-        tag, _, weight = part.partition(";")
-        language = primary(language_tag(tag))
-        quality = _QUALITY.fullmatch(weight.strip())
-        if language and (quality or not weight) and (value := float(quality[1]) if quality else 1.0):
-            weighted.append((-value, language))
-    return tuple(dict.fromkeys(language for _, language in sorted(weighted, key=lambda each: each[0])))
 
 
 def normalize_text(text: str, *, max_chars: int) -> str:

@@ -22,8 +22,8 @@ from babel.units import format_unit
 from markupsafe import Markup
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
+from streams.pages.text.language import read_accepted
 from streams.plain_text import DateText, Message, message
-from streams.search.request import read_accepted
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parents[1] / "messages"

@@ -83,6 +83,10 @@ _PLAIN_CONFIDENCE = 0.99
 """Probability of the declared language if its function words decide."""
 _NOISE = re.compile(r"https?://\S++|www\.\S++|[\d_\s]++")
 
+MAX_ACCEPTED_CHARS = 200
+"""Maximum characters of `Accept-Language` that are read."""
+_QUALITY = re.compile(r"q=([01](?:\.[0-9]{0,3})?)")
+
 
 def language_tag(declared: str) -> str:
     """Return a declared language as a BCP 47 tag (`en_us` -> `en-US`); empty if it is no tag.
@@ -203,3 +207,15 @@ def primary(tag: str) -> str:
     """Return the model's label for a BCP 47 tag: `pt-BR` -> `pt`, `nb` -> `no`."""
     language = tag.partition("-")[0].lower()
     return _MACRO.get(language, language)
+
+
+def read_accepted(header: str) -> tuple[str, ...]:
+    """Return the primary subtags of `Accept-Language` (RFC 9110, 12.5.4), the preferred one first, each once."""
+    weighted = []
+    for part in header[:MAX_ACCEPTED_CHARS].split(","):
+        tag, _, weight = part.partition(";")
+        language = primary(language_tag(tag))
+        quality = _QUALITY.fullmatch(weight.strip())
+        if language and (quality or not weight) and (value := float(quality[1]) if quality else 1.0):
+            weighted.append((-value, language))
+    return tuple(dict.fromkeys(language for _, language in sorted(weighted, key=lambda each: each[0])))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.pages.document.model import Identified
-from streams.pages.text.language import identify
+from streams.pages.text.language import identify, read_accepted
 from streams.pages.text.scripts import FEW_CHARS, dominant_script, script_counts, script_of
 
 CASES = [
@@ -91,3 +91,18 @@ def test_scripts_count_letters_alone(text: str) -> None:
 def test_short_and_long_texts_are_counted_alike(text: str) -> None:
     many = script_counts(text * (FEW_CHARS + 1))
     assert script_counts(text) == {name: count // (FEW_CHARS + 1) for name, count in many.items()}
+
+
+@pytest.mark.parametrize(
+    ("header", "languages"),
+    [
+        ("", ()),
+        ("de-AT,de;q=0.9,en;q=0.8", ("de", "en")),
+        ("en;q=0.2, pt-BR ; q=0.7", ("pt", "en")),
+        ("*, fr;q=0", ()),
+        ("x" * 10_000, ()),
+        (";;;,,,q=1,\x00", ()),
+    ],
+)
+def test_the_languages_that_a_browser_accepts(header: str, languages: tuple[str, ...]) -> None:
+    assert read_accepted(header) == languages

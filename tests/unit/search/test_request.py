@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from streams.errors import InvalidQuery
 from streams.pages.normalize import normalize
 from streams.search.options import SearchOptions
-from streams.search.request import MAX_DEPTH, Parameters, SearchRequest, normalize_text, parse, read_accepted
+from streams.search.request import MAX_DEPTH, Parameters, SearchRequest, normalize_text, parse
 from streams.settings import Settings
 from streams.stores.protocols import FOR_EVERYBODY, Visible
 
@@ -194,18 +194,3 @@ READERS = [
 
 def test_the_cursor_of_one_reader_is_not_that_of_another() -> None:
     assert len({parse("log", visible=visible).digest for visible in READERS}) == len(READERS)
-
-
-@pytest.mark.parametrize(
-    ("header", "languages"),
-    [
-        ("", ()),
-        ("de-AT,de;q=0.9,en;q=0.8", ("de", "en")),
-        ("en;q=0.2, pt-BR ; q=0.7", ("pt", "en")),
-        ("*, fr;q=0", ()),
-        ("x" * 10_000, ()),
-        (";;;,,,q=1,\x00", ()),
-    ],
-)
-def test_the_languages_that_a_browser_accepts(header: str, languages: tuple[str, ...]) -> None:
-    assert read_accepted(header) == languages
