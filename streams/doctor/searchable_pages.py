@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from streams.doctor.findings import Finding, ok, warning
 from streams.errors import RiffleError
 from streams.ledger.descriptions import describe_searchable
-from streams.models.opening import local_model, run_in_process
+from streams.models.opening import has_local_description, local_model
 from streams.models.protocols import ModelInfo
 from streams.plain_text import count_of
 from streams.settings import Settings
@@ -107,7 +107,7 @@ async def advice_for_index(settings: Settings, seconds: float) -> Outdated | Oth
             collection = await stores.vectors.active()
             if collection is None:
                 return None
-            model = local_model(settings) if run_in_process(settings) else None
+            model = local_model(settings) if has_local_description(settings) else None
             if model and collection != collection_name(ALIAS, model):
                 return OtherModel(collection, model)
             return await find_outdated(stores.vectors, collection)

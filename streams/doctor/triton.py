@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
 
 from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok
 from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.errors import RiffleError, StoreUnavailable
 from streams.models.inference.repository import CHAIN_MODEL
-from streams.models.opening import local_model, open_models, run_in_process
+from streams.models.opening import has_local_description, local_model, open_models, run_in_process
 from streams.models.protocols import ModelInfo
 from streams.models.triton_connection import server_state
 from streams.settings import Settings, TritonSettings
+from streams.settings.servers import OPENAI
 
 REQUEST_SECONDS = 8.0
 QUICK_SECONDS = 2.0
@@ -22,6 +24,9 @@ def check_triton(settings: Settings) -> Iterator[Finding]:
     url = settings.triton.url
     if run_in_process(settings):
         yield ok("triton", "The models run inside each process")
+        return
+    if settings.triton.is_openai:
+        yield _judge_embedding_server(settings, REQUEST_SECONDS)
         return
     if problem := refused(url):
         yield failure(
@@ -40,6 +45,10 @@ def check_answer(settings: Settings) -> Iterator[Finding]:
     url, advice = settings.triton.url, "riffle doctor --only triton"
     if run_in_process(settings):
         return
+    if settings.triton.is_openai:
+        if (found := _judge_embedding_server(settings, QUICK_SECONDS)).level:
+            yield found
+        return
     if problem := refused(url):
         yield failure("triton", f"Triton at {url} can't be reached ({problem})", advice)
         return
@@ -51,10 +60,40 @@ def check_answer(settings: Settings) -> Iterator[Finding]:
 
 def endpoint(settings: Settings) -> Endpoint | None:
     """Return the server for statements, if the connections are encrypted."""
+    if settings.triton.is_openai:
+        return _https_endpoint(settings)
     if not settings.triton.ca_file:
         return None
     host, _, port = settings.triton.url.rpartition(":")
     return Endpoint("Triton", host, int(port), TlsFiles.of(settings.triton))
+
+
+def _judge_embedding_server(settings: Settings, seconds: float) -> Finding:
+    """Embed a text, whose answer is compared with the model's description as each answer is."""
+    url = settings.triton.url
+
+    async def ask() -> str:
+        models = await open_models(settings)
+        try:
+            await models.embedder.embed(["ready"], "query", deadline_seconds=seconds)
+            info = await models.embedder.info()
+            return f"{url} answers with the vectors of {info.name} {info.version}"
+        finally:
+            await models.close()
+
+    try:
+        return ok("triton", asyncio.run(ask()))
+    except RiffleError as error:
+        return failure(
+            "triton", f"{error}", "Start the server, or correct RIFFLE_TRITON__URL and RIFFLE_TRITON__MODEL."
+        )
+
+
+def _https_endpoint(settings: Settings) -> Endpoint | None:
+    parts = urlsplit(settings.triton.url.removeprefix(OPENAI))
+    if parts.scheme != "https" or not settings.triton.ca_file:
+        return None
+    return Endpoint("Embedding server", parts.hostname or "", parts.port or 443, TlsFiles(settings.triton.ca_file))
 
 
 def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
@@ -67,7 +106,7 @@ def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]])
 def embedding_model(settings: Settings) -> ModelInfo | None:
     """Return the model that embeds statements and queries. None if no server answers, or its files are wrong."""
     try:
-        if run_in_process(settings):
+        if has_local_description(settings):
             return local_model(settings)
         return None if refused(settings.triton.url) else asyncio.run(_embedding_model(settings))
     except RiffleError:

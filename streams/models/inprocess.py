@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from streams.errors import DeadlineExceeded, UsageError
 from streams.models.batches import BATCH_SIZE, embed_in_batches
@@ -19,9 +19,16 @@ from streams.models.inference.chain_encoder import Links, chain_model
 from streams.models.inference.chain_windows import parts
 from streams.models.inference.cross_encoder import CrossEncoder
 from streams.models.inference.encoder import SentenceEncoder
-from streams.models.inference.repository import CHAIN_MODEL, check_files, model_info, parameters_of, read_config
+from streams.models.inference.repository import (
+    CHAIN_MODEL,
+    SERVER_MODEL,
+    check_files,
+    model_info,
+    parameters_of,
+    read_config,
+)
 from streams.models.inference.runtimes import resolve_runtime
-from streams.models.protocols import Link, ModelInfo, Models, TextRole, Vectors, shift_link
+from streams.models.protocols import Embedder, Link, ModelInfo, Models, TextRole, Vectors, shift_link
 from streams.settings import Settings
 from streams.tracing import span
 
@@ -68,6 +75,12 @@ def _begin_thread(nice: int) -> None:
     with suppress(OSError):  # only Linux has this file, and a niceness for each thread
         Path("/proc/thread-self/comm").write_text(THREAD_NAME)
         os.nice(nice)
+
+
+class ClosableEmbedder(Embedder, Protocol):
+    """An embedding model with connections or threads of its own."""
+
+    async def close(self) -> None: ...
 
 
 class InProcessEmbedder:
@@ -172,11 +185,11 @@ def need_threshold(settings: Settings) -> float:
 
 def embedding_model(settings: Settings) -> ModelInfo:
     """Return the description of the embedding model, by its configuration only. Raises UsageError, StoreUnavailable."""
-    folder, parameters = _embedding_parameters(settings)
+    folder, parameters = embedding_parameters(settings)
     return model_info(parameters, str(folder))
 
 
-def _embedding_parameters(settings: Settings) -> tuple[Path, dict[str, str]]:
+def embedding_parameters(settings: Settings) -> tuple[Path, dict[str, str]]:
     """Return the folder of the embedding model, and its parameters with a runtime that is installed."""
     folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
     if not folder.is_dir():
@@ -189,13 +202,20 @@ def _embedding_parameters(settings: Settings) -> tuple[Path, dict[str, str]]:
 
 def open_in_process(settings: Settings) -> Models:
     """Return the models of the local repository. Raises UsageError, which names the missing or wrong file."""
-    folder, parameters = _embedding_parameters(settings)
+    folder, parameters = embedding_parameters(settings)
+    if SERVER_MODEL in parameters:
+        raise UsageError(f"{folder} describes a model of a server: set RIFFLE_TRITON__URL=openai+https://HOST/v1")
     check_files(parameters, folder / VERSION)
     embedder = InProcessEmbedder(
         lambda callers: SentenceEncoder(parameters, folder / VERSION, callers),
         model_info(parameters, str(folder)),
         settings.triton.threads or count_cores(),
     )
+    return beside(embedder, settings)
+
+
+def beside(embedder: ClosableEmbedder, settings: Settings) -> Models:
+    """Return the other models of the local repository with this embedder. Raises UsageError."""
     _, chains = open_chains(settings)
     reranker = InProcessReranker(settings.models_path / LOCAL_REPOSITORY / settings.triton.rerank_model)
 

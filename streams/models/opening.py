@@ -1,4 +1,4 @@
-"""The choice of the models' place: behind Triton, or in this process where `triton.url` is `inprocess:`."""
+"""The choice of the models' place: Triton, this process, or a server of OpenAI's API (`triton.url`)."""
 
 from streams.models.protocols import ModelInfo, Models
 from streams.settings import Settings
@@ -11,6 +11,11 @@ def run_in_process(settings: Settings) -> bool:
     return settings.triton.url.startswith(IN_PROCESS)
 
 
+def has_local_description(settings: Settings) -> bool:
+    """Return True if the model repository of this machine describes the embedding model, wherever it runs."""
+    return run_in_process(settings) or settings.triton.is_openai
+
+
 async def open_models(settings: Settings) -> Models:
     """Open the models, and check that they exist. Raises StoreUnavailable (or UsageError for missing local files)."""
     # Here, because one place loads gRPC and the other one a model's runtime, and a process needs only one of them.
@@ -18,13 +23,17 @@ async def open_models(settings: Settings) -> Models:
         from streams.models.inprocess import open_in_process
 
         return open_in_process(settings)
+    if settings.triton.is_openai:
+        from streams.models.openai_embedder import open_openai
+
+        return open_openai(settings)
     from streams.models.triton import open_triton
 
     return await open_triton(settings)
 
 
 def local_model(settings: Settings) -> ModelInfo:
-    """Return the description of the embedding model inside a process. Raises UsageError, StoreUnavailable."""
+    """Return the description of the embedding model in the local repository. Raises UsageError, StoreUnavailable."""
     from streams.models.inprocess import embedding_model  # as above
 
     return embedding_model(settings)

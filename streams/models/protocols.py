@@ -8,11 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas.pages import ModelName
+from streams.errors import StoreUnavailable
 
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), rows of unit length unless the model says otherwise."""
 TextRole = Literal["query", "passage"]
 """The role of a text: a query, or a passage that queries find. Some models read the two in different forms."""
+
+
+class ForeignAnswer(StoreUnavailable):
+    """A server gave the answer of another request, or a damaged one. It counts as an outage of the server."""
 
 
 RELATED = 0.65
@@ -41,8 +46,12 @@ class ModelInfo:
 
     def prefixed(self, texts: Sequence[str], role: TextRole) -> Sequence[str]:
         """Return the texts as the model reads them."""
-        prefix = self.query_prefix if role == "query" else self.passage_prefix
+        prefix = self.prefix(role)
         return [prefix + text for text in texts] if prefix else texts
+
+    def prefix(self, role: TextRole) -> str:
+        """Return the words that the model reads before each text of this role."""
+        return self.query_prefix if role == "query" else self.passage_prefix
 
     @property
     def model(self) -> ModelName:

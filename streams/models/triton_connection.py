@@ -17,6 +17,7 @@ from streams.credentials import TlsFiles
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
 from streams.models.inference.link_columns import NAMES as COLUMNS
 from streams.models.inference.seals import READ, SEAL, find_row_fault, find_whole_fault
+from streams.models.protocols import ForeignAnswer
 from streams.settings import TritonSettings
 
 Tensor = np.ndarray[Any, Any]
@@ -190,10 +191,6 @@ class TritonConnection:
 
     def _too_late(self, model: str, seconds: float) -> DeadlineExceeded:
         return DeadlineExceeded(f"Triton at {self.url}, model {model}: no answer in {seconds:g} s")
-
-
-class ForeignAnswer(StoreUnavailable):
-    """The server gave the answer of another request, or a damaged one. It counts as an outage of the server."""
 
 
 class MissingModel(StoreUnavailable):

@@ -92,6 +92,10 @@ class Settings(BaseSettings):
     def _certificates_are_complete(self) -> Self:
         for name in (*NAMES, "gateway"):
             group = getattr(self, name)
+            if name == "triton" and self.triton.is_openai:  # its key is an API key
+                if group.cert_file:
+                    raise ValueError("triton.url is openai+, whose servers take an API key and no triton.cert_file")
+                continue
             if (group.cert_file is None) != (group.key_file is None):
                 raise ValueError(f"{name}.cert_file and {name}.key_file belong together: set both, or none")
         if not self.kafka.is_encrypted and (self.kafka.ca_file or self.kafka.cert_file):

@@ -133,13 +133,16 @@ class QdrantSettings(SettingsGroup):
         return current_secret(self.api_key_file)
 
 
+OPENAI = "openai+"
+"""The beginning of an address of an embedding server with the API of OpenAI, before `http://` or `https://`."""
 DEFAULT_MODEL = "e5"
 """The embedding model for pages in all languages. Riffle also brings `sbert`, for English."""
 
 
 class TritonSettings(SettingsGroup):
     url: str = "127.0.0.1:8001"
-    """gRPC address. `inprocess:` runs the same model files inside the process, as the local stack does by default."""
+    """gRPC address. `inprocess:` runs the same model files inside the process, as the local stack does by default.
+    `openai+https://HOST/v1` asks a server with the API of OpenAI for vectors, and runs the other models inside."""
     model: str = DEFAULT_MODEL
     """Name of the embedding model in the model repository."""
     ca_file: Path | None = None
@@ -147,7 +150,8 @@ class TritonSettings(SettingsGroup):
     cert_file: Path | None = None
     """PEM file with the client's certificate, if the server requires one."""
     key_file: Path | None = None
-    """PEM file with the key of the client's certificate."""
+    """PEM file with the key of the client's certificate. With `openai+`, file with the server's API key, which is read
+    before each request."""
     query_model: str = Field(default_factory=lambda others: f"{others.get('model', DEFAULT_MODEL)}_query")
     """Name of the model for queries: the same network in an instance of its own, by default `<model>_query`. Empty, or
     missing in the repository: the embedding model embeds queries."""
@@ -161,3 +165,12 @@ class TritonSettings(SettingsGroup):
     """Maximum duration of one batch."""
     threads: int = Field(0, ge=0)
     """Number of batches of statements that a process embeds at once, with `inprocess:`. 0: one for each core."""
+
+    @property
+    def is_openai(self) -> bool:
+        """True if the embedding model is behind a server with the API of OpenAI."""
+        return self.url.startswith(OPENAI)
+
+    def current_api_key(self) -> str:
+        """Return the API key of such a server as its file has it now, or an empty string. Raises UsageError."""
+        return current_secret(self.key_file)

@@ -15,8 +15,12 @@ from streams.models.protocols import RELATED, ModelInfo
 Parameters = Mapping[str, str]
 CHAIN_MODEL = "statement_chain"
 """The name of the chain model in every repository."""
+SERVER_MODEL = "server_model"
+"""The parameter with a model's name at a server of OpenAI's API. Only descriptions of such models have it."""
 QUERY_PREFIX, PASSAGE_PREFIX = "query_prefix", "passage_prefix"
 """The parameters with the words before each query and each passage. Without them, a text is read as it is."""
+PREFIXES_DIGEST = "prefixes_digest"
+"""The parameter with the digest of the two prefixes to which `model_version` belongs."""
 _PARAMETER = re.compile(r'(key: "([^"]{1,100})" value \{ string_value: )"([^"]*)"')
 """A parameter of a `config.pbtxt` on one line."""
 _READ_BYTES = 1 << 20
@@ -38,6 +42,22 @@ def prefixes_of(parameters: Parameters) -> tuple[str, ...]:
     return tuple(filter(None, (parameters.get(name) for name in (QUERY_PREFIX, PASSAGE_PREFIX))))
 
 
+def prefixes_digest(parameters: Parameters) -> str:
+    """Return a digest of the words before queries and passages, in 8 hexadecimal digits."""
+    both = "\0".join(parameters.get(name, "") for name in (QUERY_PREFIX, PASSAGE_PREFIX))
+    return hashlib.blake2b(both.encode(), digest_size=4).hexdigest()
+
+
+def version_of(parameters: Parameters) -> str:
+    """Return the version of a model's vectors. Prefixes that were changed give another version than `model_version`.
+
+    A description without the digest of its prefixes, as of a former Riffle, has its `model_version` with any prefixes.
+    """
+    digest = prefixes_digest(parameters)
+    version = parameters["model_version"]
+    return version if parameters.get(PREFIXES_DIGEST, digest) == digest else f"{version}-{digest}"
+
+
 def set_parameters(config: str, values: Parameters) -> str:
     """Return the text of a `config.pbtxt` with these values of the parameters that it has."""
     return _PARAMETER.sub(lambda found: f'{found[1]}"{values.get(found[2], found[3])}"', config)
@@ -48,7 +68,7 @@ def model_info(parameters: Parameters, where: str) -> ModelInfo:
     try:
         return ModelInfo(
             name=parameters["model_name"],
-            version=parameters["model_version"],
+            version=version_of(parameters),
             dimensions=int(parameters["dimensions"]),
             max_tokens=int(parameters["max_tokens"]),
             normalized=parameters["normalized"] == "true",

@@ -1,4 +1,4 @@
-"""The models: one suite over the fake, the model files in this process, and the real Triton."""
+"""The models: one suite over the fake, the files in this process, a server of OpenAI's API, and the real Triton."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,9 +10,12 @@ import pytest_asyncio
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 from streams.local.ports import free_ports
 from streams.models.memory import MemoryChains, MemoryEmbedder, MemoryReranker
+from streams.models.openai_answers import PROBES, ServedModel
+from streams.models.openai_embedder import OpenAIEmbedder
 from streams.models.opening import open_models
 from streams.models.protocols import Models
 from streams.settings import Settings, TritonSettings
+from tests.embedding_server import embedding_server
 from tests.integration.contracts.proxy import Proxy
 
 TEXTS = ("A dog barked.", "Write-ahead logging lets readers go on.", "", "数据库", "\ud800", "word " * 4_000)
@@ -24,11 +27,19 @@ async def _nothing() -> None: ...
 
 
 @pytest_asyncio.fixture(
-    scope="session", params=["memory", "inprocess", pytest.param("triton", marks=pytest.mark.integration("triton"))]
+    scope="session",
+    params=["memory", "inprocess", "openai", pytest.param("triton", marks=pytest.mark.integration("triton"))],
 )
 async def models(request: pytest.FixtureRequest) -> AsyncIterator[Models]:
     if request.param == "memory":
         yield Models(MemoryEmbedder(), MemoryChains(), MemoryReranker(), _nothing)
+        return
+    if request.param == "openai":
+        info, probes = await MemoryEmbedder().info(), await MemoryEmbedder().embed(PROBES, "passage")
+        async with embedding_server() as server:
+            embedder = OpenAIEmbedder(server.url, ServedModel(info, "any", probes))
+            yield Models(embedder, MemoryChains(), MemoryReranker(), embedder.close)
+            await embedder.close()
         return
     settings = Settings(triton=TritonSettings(url="inprocess:"))
     if request.param == "triton":

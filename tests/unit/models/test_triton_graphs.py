@@ -28,8 +28,9 @@ from streams.models.inference.repository import CHAIN_MODEL, find_file, paramete
 from streams.models.inference.runtimes import session_options
 from streams.models.inference.seals import SEAL, read_checksums, seal_rows, seal_whole
 from streams.models.inference.tokenizing import pack_tokenizer
+from streams.models.protocols import ForeignAnswer
 from streams.models.triton import TritonChains, TritonEmbedder, TritonReranker
-from streams.models.triton_connection import ForeignAnswer, TritonConnection, model_states
+from streams.models.triton_connection import TritonConnection, model_states
 from streams.settings import Settings, TritonSettings
 from tests.sizes import FULL
 from tests.tiny_cross_encoder import exported, write_model
