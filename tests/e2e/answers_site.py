@@ -53,16 +53,20 @@ _PAGES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
 async def answers_app(server: ModelServer | None, model: AnswersSettings | None = None) -> FastAPI:
     """The gateway over this web. `model` is another one than that of the tests."""
     own = model or (AnswersSettings(url=server.url, deadline_seconds=20) if server else AnswersSettings())
-    return gateway(await _stores(), answers=own, deadline_seconds=20)
+    return gateway(await add_answers(await searchable(answer_rows())), answers=own, deadline_seconds=20)
 
 
-async def _stores() -> Stores:
-    rows: list[dict[str, Any]] = [
+def answer_rows() -> list[dict[str, Any]]:
+    """Return the statements of the web with answers."""
+    return [
         statement(url, text, title=title) | {"kind": kind, "published": "2025-03-14" if url == _TOWER else ""}
         for url, title, texts in _PAGES
         for kind, text in texts
     ]
-    made = await searchable(rows)
+
+
+async def add_answers(made: Stores) -> Stores:
+    """Add the records of its pages to stores that hold its statements."""
     table = await made.blobs.put(encode_document(normalize(_TABLE, url=_TABLES).document))
     for url, _, _ in _PAGES:
         directives = ("noai",) if url == _CLOSED else ()

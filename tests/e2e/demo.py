@@ -5,7 +5,7 @@ import contextlib
 import html
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,21 +116,20 @@ def pages() -> list[dict[str, Any]]:
     return [*found, *_OTHERS, *_MORE]
 
 
-async def demo_stores() -> Stores:
-    """All pages are searchable. One has a whole history and duplicates, another one refused."""
-    stores = await searchable(
-        [
-            {
-                **statement(
-                    page["url"], each["text"], title=page["title"], context=each["context"], language=page["language"]
-                ),
-                **({"kind": each["kind"]} if "kind" in each else {}),
-                **({"published": page["published"]} if "published" in page else {}),
-            }
-            for page in pages()
-            for each in page["statements"]
-        ]
-    )
+async def demo_stores(others: Sequence[dict[str, Any]] = ()) -> Stores:
+    """All pages are searchable, and the statements `others`. One has a whole history and duplicates, one is refused."""
+    rows = [
+        {
+            **statement(
+                page["url"], each["text"], title=page["title"], context=each["context"], language=page["language"]
+            ),
+            **({"kind": each["kind"]} if "kind" in each else {}),
+            **({"published": page["published"]} if "published" in page else {}),
+        }
+        for page in pages()
+        for each in page["statements"]
+    ]
+    stores = await searchable([*rows, *others])
     wal = pages()[0]
     texts = [each["text"] for each in wal["statements"]]
     vectors = await chunked(stores, wal["url"], as_html(wal))

@@ -15,6 +15,7 @@ from streams.search.searcher import Found
 from streams.seen.stores import SeenStores
 from tests.e2e.browser import Tab
 from tests.e2e.demo import demo_stores, served
+from tests.e2e.states import STATES
 from tests.e2e.test_search_pages import PATHS
 from tests.stages.gateway_fakes import gateway, searchable, statement
 
@@ -190,9 +191,9 @@ async def test_nothing_is_looked_for_where_no_answer_can_come(tab: Tab, query: s
     await app.state.gateway.close()
 
 
-@pytest.mark.parametrize("name", ["right-to-left", "other-script"])
-async def test_a_sentence_of_any_script_has_its_place_in_a_link(tab: Tab, site: str, name: str) -> None:
-    await tab.open(site + PATHS[name])
+@pytest.mark.parametrize("path", [STATES["right-to-left"].path, PATHS["other-script"]])
+async def test_a_sentence_of_any_script_has_its_place_in_a_link(tab: Tab, site: str, path: str) -> None:
+    await tab.open(site + path)
     links = await tab.evaluate(
         "[...document.querySelectorAll('.statement a')].map(e => decodeURIComponent(e.href.split(':~:text=')[1] ?? ''))"
     )
@@ -206,7 +207,7 @@ async def test_the_mark_of_the_menu_covers_nothing_whatever_the_direction_of_a_r
     tab: Tab, site: str, width: int
 ) -> None:
     await tab.look(width=width, height=900)
-    await tab.open(site + PATHS["right-to-left"])
+    await tab.open(site + STATES["right-to-left"].path)
     assert await tab.evaluate("document.querySelectorAll('article[dir=rtl]').length") >= 1
     covered = """[...document.querySelectorAll('.result')].filter(result => {
       const mark = result.querySelector('.about > summary').getBoundingClientRect();

@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.axe import violations
 from tests.e2e.browser import Tab
 from tests.e2e.demo import COPIES, demo_stores, served
+from tests.e2e.states import STATES
 from tests.sizes import FULL
 from tests.stages.gateway_fakes import Dead, gateway
 from tests.unit.gateway.test_messages import TAGS
@@ -25,32 +26,24 @@ PARAGRAPH = quote_plus(
 )
 PATHS = {
     "start": "/",
-    "results": "/search?q=write-ahead+log",
-    "second-page": "/search?q=sqlite+database+file&page=2",
     "filtered": "/search?q=log+water&language=en",
-    "quick": "/search?q=5+miles+in+km",
     "definition": "/search?q=what+is+a+riffle",
-    "nothing": "/search?q=zyzzyva&host=nowhere.example",
+    "nothing-of-host": "/search?q=zyzzyva&host=nowhere.example",
     "refused-query": "/search?q=%00",
-    "life": "/page?url=sqlite.org/wal.html",
     "life-refused": "/page?url=sqlite.org/private.html",
     "life-unknown": "/page?url=sqlite.org/nothing.html",
     "look-up": "/page",
-    "help": "/help",
     "privacy": "/privacy",
-    "phrase-not-found": "/search?q=%22words+that+are+nowhere%22+site%3Anowhere.example",
     "site-named": "/search?q=sqlite",
-    "code": "/search?q=savepoint+insert+listing",
     "other-script": "/search?q=%E3%83%AD%E3%82%B0%E3%81%AE%E6%9B%B8%E3%81%8D%E8%BE%BC%E3%81%BF",
-    "right-to-left": "/search?q=%D8%A7%D9%84%D9%83%D8%AA%D8%A7%D8%A8%D8%A9+%D9%81%D9%8A+%D8%A7%D9%84%D8%B3%D8%AC%D9%84",
     "long-query": f"/search?q={PARAGRAPH}",
-    "too-long": f"/search?q={'x' * 2_001}",
     "labs": "/labs/page?url=sqlite.org/wal.html",
     "labs-statements": "/labs/statements?url=sqlite.org/wal.html&ask=how+long+do+readers+wait",
     "labs-label": "/labs/label?url=sqlite.org/wal.html&labeller=pictures",
     "labs-label-start": "/labs/label",
 }
-WITH_MENUS = ["results", "filtered", "help", "life"]
+"""The pages beside those of the table of states."""
+WITH_MENUS = ["results", "help", "why"]
 WITHOUT = {
     # the page, the store that is down
     "partial": "embedder",
@@ -218,8 +211,8 @@ async def test_a_page_in_another_language_is_accessible_and_fits_on_a_small_scre
     await tab.command("Network.enable")
     await tab.command("Network.setExtraHTTPHeaders", headers={"Accept-Language": language})
     try:
-        for name in ("start", "results", "nothing", "life", "help"):
-            await tab.open(site + PATHS[name])
+        for name in ("suggestions", "results", "nothing", "why", "help"):
+            await tab.open(site + STATES[name].path)
             assert await tab.evaluate("document.documentElement.lang") == language
             assert await tab.evaluate("document.documentElement.scrollWidth") <= 320, f"{name}: scrolls sideways"
             assert await tab.evaluate(AUDIT) == [], name
@@ -260,7 +253,7 @@ async def look_at(tab: Tab, name: str, address: str, pictures: Path, screens: li
 async def test_every_page_is_accessible_with_its_menus_open(tab: Tab, site: str, name: str) -> None:
     for width, dark in screens_of(WITH_MENUS.index(name)):
         await tab.look(width=width, dark=dark)
-        await tab.open(site + PATHS[name])
+        await tab.open(site + STATES[name].path)
         await tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
         assert await tab.evaluate("document.documentElement.scrollWidth") <= width
         assert await violations(tab) == [], f"{width} px, {'dark' if dark else 'light'}"
