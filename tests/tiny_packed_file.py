@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-HIDDEN, LAYERS, HEADS, INNER, ROWS, POSITIONS = 32, 2, 2, 64, 16, 24
+HIDDEN, LAYERS, HEADS, INNER, ROWS, POSITIONS = 32, 2, 2, 64, 16, 64
 PIECES = (
     ("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -4.0), ("▁the", -3.0), ("▁river", -5.0),
     ("▁ri", -6.0), ("ver", -6.5), ("s", -5.0), ("é", -7.0), ("～", -8.0), ("▁fi", -7.0), ("<mask>", 0.0),

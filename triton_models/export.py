@@ -201,8 +201,9 @@ def install_chain_model(repository: Path, version: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(add_read_output(find_file(parameters, "model", folder).read_bytes()))
     packed = pack_tokenizer(find_file(parameters, "tokenizer", folder).read_bytes())
-    config = repository / CHAIN_MODEL / "config.pbtxt"
-    config.write_text(set_parameters(config.read_text(), packed))
+    # The copy may have the configuration of another chain model.
+    config = (PRODUCTION / CHAIN_MODEL / "config.pbtxt").read_text()
+    (repository / CHAIN_MODEL / "config.pbtxt").write_text(set_parameters(config, parameters | packed))
 
 
 def describe_in_configs(repository: Path, values: Mapping[str, str]) -> None:

@@ -20,10 +20,10 @@ _CONSTANTS = {"read_0": 0, "read_1": 1, "read_31": 31}
 _LAST = "read_last"
 
 
-def add_read_output(model: bytes) -> bytes:
-    """Return the ONNX file with the output. Its input `input_ids` has the shape (tokens,). Operators of set 11 are
-    enough."""
-    return _extend(model, axis=0, masked=False)
+def add_read_output(model: bytes, *, rows: bool = False) -> bytes:
+    """Return the ONNX file with the output. Its input `input_ids` has the shape (tokens,), or (n, tokens) with `rows`.
+    Operators of set 11 are enough."""
+    return _extend(model, axis=int(rows), masked=False)
 
 
 def add_read_output_of_rows(model: bytes) -> bytes:

@@ -204,7 +204,7 @@ class TritonChains:
 
     def __init__(self, connection: TritonConnection) -> None:
         self._connection = connection
-        self._interface = _Interface(connection, CHAIN_MODEL, partial(ChainGraph, connection))
+        self._interface = _Interface(connection, CHAIN_MODEL, partial(ChainGraph, connection, CHAIN_MODEL))
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
         seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds

@@ -14,6 +14,11 @@ answer is compared with its request (`seals.find_read_fault`).
                      -> need, leaf    FP32 [sentences]
                      -> scores        FP32 [sentences, sentences]
                      -> read          INT64 [1]
+    statement_chain  input_ids        INT64 [n, tokens]: windows in batches, if its `max_batch_size` is not 0
+                     membership       FP32 [n, sentences, tokens]
+                     -> need, leaf    FP32 [n, sentences]
+                     -> scores        FP32 [n, sentences, sentences]
+                     -> read          INT64 [n, 1]
     cross-encoder    input_ids        INT64 [n, tokens]
                      attention_mask   INT64 [n, tokens]
                      token_type_ids   INT64 [n, tokens], unless the model has no such input
@@ -30,18 +35,18 @@ from tritonclient.grpc import InferInput
 
 from streams.errors import StoreUnavailable
 from streams.models.batches import gather_all
-from streams.models.inference.chain_encoder import OUTPUTS, ChainReader, Pass
+from streams.models.inference.chain_encoder import OUTPUTS, Batch, ChainReader
 from streams.models.inference.cross_encoder import Floats, read_scores
 from streams.models.inference.pairs import IDS, MASK, Feeds, PairTokenizer
-from streams.models.inference.repository import CHAIN_MODEL, parameters_of, prefixes_of
+from streams.models.inference.repository import parameters_of, prefixes_of
 from streams.models.inference.seals import find_read_fault, read_checksums
 from streams.models.inference.tokenizing import PaddedTokenizer, unpack_tokenizer
 from streams.models.protocols import Link, Vectors
 from streams.models.triton_connection import Tensor, TritonConnection
 
 MEMBERSHIP, LOGITS, READ = "membership", "logits", "read"
-PASSES_AT_ONCE = 4
-"""Maximum passes of the chain model at the server, for one page."""
+BATCHES_AT_ONCE = 4
+"""Maximum requests to the chain model at the server, for one page."""
 
 
 def is_graph(config: Mapping[str, Any]) -> bool:
@@ -80,33 +85,34 @@ class EmbeddingGraph:
 class ChainGraph:
     """The graph of the chain model."""
 
-    def __init__(self, connection: TritonConnection, config: Mapping[str, Any]) -> None:
-        parameters = parameters_of(config)
-        where = f"Triton at {connection.url}, model {CHAIN_MODEL}"
-        self._connection = connection
-        self._reader = ChainReader(parameters, unpack_tokenizer(parameters, where))
+    def __init__(self, connection: TritonConnection, name: str, config: Mapping[str, Any]) -> None:
+        parameters, where = parameters_of(config), f"Triton at {connection.url}, model {name}"
+        self._connection, self._name = connection, name
+        rows = int(config.get("max_batch_size", 0))
+        self._reader = ChainReader(parameters, unpack_tokenizer(parameters, where), rows)
 
     async def links(self, sentences: Sequence[str], seconds: float) -> list[Link]:
         """Return the links of these sentences. Raises the errors of `TritonConnection.infer`."""
         passes = await asyncio.to_thread(lambda: list(self._reader.passes(sentences)))
-        slots = asyncio.Semaphore(PASSES_AT_ONCE)
+        slots, made = asyncio.Semaphore(BATCHES_AT_ONCE), dict[int, list[Tensor]]()
 
-        async def run(each: Pass) -> list[Tensor]:
+        async def run(batch: Batch) -> None:
             async with slots:
-                return await self._run(each, seconds)
+                made.update(batch.outputs(await self._run(batch, seconds)))
 
-        answers = await gather_all(run(each) for each in passes)
+        await gather_all(map(run, self._reader.batches(passes)))
+        answers = [made[place] for place in range(len(passes))]
         return self._reader.make_links(self._reader.answers(sentences, passes, answers))
 
-    async def _run(self, each: Pass, seconds: float) -> list[Tensor]:
-        ids = each.feeds[IDS]
-        checksums = read_checksums(ids[None], np.ones_like(ids)[None])
+    async def _run(self, batch: Batch, seconds: float) -> list[Tensor]:
+        ids = np.atleast_2d(batch.feeds[IDS])
+        checksums = read_checksums(ids, np.ones_like(ids))  # padding has the id 0, which adds nothing
         *outputs, _ = await self._connection.infer(
-            CHAIN_MODEL,
-            [_tensor(name, values) for name, values in each.feeds.items()],
+            self._name,
+            [_tensor(name, values) for name, values in batch.feeds.items()],
             [*OUTPUTS, READ],
             seconds,
-            lambda tensors: find_read_fault(checksums, each.shapes, tensors),
+            lambda tensors: find_read_fault(checksums, batch.shapes, tensors),
         )
         return outputs
 

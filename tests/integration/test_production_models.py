@@ -19,11 +19,12 @@ from streams.errors import UsageError
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.packed.packed_file import read_packed
-from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
+from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config, set_parameters
 from streams.models.inference.runtimes import resolve_runtime
 from streams.models.protocols import TextRole
 from streams.models.triton import TritonChains, TritonEmbedder, TritonModel, TritonReranker
 from streams.models.triton_connection import MissingModel, TritonConnection, model_states
+from streams.models.triton_graphs import ChainGraph
 from streams.settings import TritonSettings
 from tests.integration.test_starved_models import serving
 from tests.tiny_cross_encoder import exported
@@ -31,7 +32,8 @@ from tests.unit.models.test_triton_graphs import LOCAL, PAGE, PRODUCTION, TEXTS
 
 pytestmark = [pytest.mark.integration("triton"), pytest.mark.timeout(600)]
 
-MODELS = ("e5", "e5_query", CHAIN_MODEL, "rerank")
+BATCHES = "chains_in_batches"
+MODELS = ("e5", "e5_query", CHAIN_MODEL, BATCHES, "rerank")
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 300.0
 """Maximum time of an answer: on a busy machine the first one of a model in Python took over 20 s."""
@@ -44,12 +46,13 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 from streams.models.inference.repository import parameters_of, read_config
 import onnxruntime
-from tests.unit.models.test_triton_graphs import CHAIN_MODEL, chain_graph, rerank_graph
+from tests.unit.models.test_triton_graphs import CHAIN_MODEL, batched, chain_graph, rerank_graph
 
 class TritonPythonModel:
     def initialize(self, args):
         graphs = {{
             CHAIN_MODEL: chain_graph,
+            "{BATCHES}": lambda: batched(chain_graph()),
             "rerank": lambda: rerank_graph(Path(args["model_repository"]).parent),
         }}
         self.graph = graphs.get(args["model_name"], lambda: self.embedding_graph(args))()
@@ -78,12 +81,22 @@ def lay_out(repository: Path) -> None:
     export["add_graphs"](read_packed(packed), repository, "fp16")
     export["install_chain_model"](repository, "1")
     export["drop_models_without_file"](repository)
+    lay_out_batches(repository)
     cross_encoder = exported(repository.parent / "rerank", graph=True) / "rerank"
     shutil.copytree(cross_encoder, repository / "rerank")
     for path in repository.glob("*/config.pbtxt"):
         text = path.read_text().replace('"onnxruntime"', '"python"').replace("KIND_GPU", "KIND_CPU")
         path.write_text(text)
         (path.parent / "1" / "model.py").write_text(MODEL)
+
+
+def lay_out_batches(repository: Path) -> None:
+    """The chain model that takes windows in batches, beside the one that takes one."""
+    folder, shipped = repository / BATCHES, parameters_of(read_config(repository / CHAIN_MODEL))
+    (folder / "1").mkdir(parents=True)
+    config = (repository / CHAIN_MODEL / "configs" / "batches.pbtxt").read_text()
+    config = set_parameters(config, shipped).replace(f'name: "{CHAIN_MODEL}"', f'name: "{BATCHES}"')
+    (folder / "config.pbtxt").write_text(config)
 
 
 @pytest.fixture
@@ -105,6 +118,8 @@ async def test_clients_tokenize_for_a_server_without_tokenizers(settings: Triton
             assert np.median((found * expected).sum(axis=1)) > 0.99
         encoder = ChainEncoder(parameters_of(read_config(LOCAL / CHAIN_MODEL)), LOCAL / CHAIN_MODEL / "1")
         assert await TritonChains(connection).links(PAGE) == encoder.links(PAGE)
+        batches = ChainGraph(connection, BATCHES, await connection.config(BATCHES))
+        assert await batches.links(PAGE, PATIENCE_SECONDS) == encoder.links(PAGE)
         scores = await TritonReranker(connection, "rerank").scores("a river", ["a log", "a river", "a shallow river"])
         assert list(scores) == [1, 2, 2]
         assert await asyncio.to_thread(model_states, settings, MODELS, PATIENCE_SECONDS) == dict.fromkeys(MODELS, "ok")

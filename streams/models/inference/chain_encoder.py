@@ -1,12 +1,15 @@
 """The trained chain model: from sentences to passes of its network, and from the outputs to links.
 
 A section is read in windows, one pass of the network each (`chain_windows`). Each window runs by itself, so that the
-link of a sentence does not depend on what else is asked at the time. A window in which no sentence has a word that
-refers to another one is not read: the network finds no need there, and it was only trained on English.
+link of a sentence does not depend on what else is asked at the time. A window in which no sentence has an English word
+that refers to another one is not read: the network finds no need there, and it was only trained on English. A
+multilingual model (`multilingual` in its configuration) reads all windows.
 
-`ChainReader` has all but the network, which runs on a server or here, on a CPU (`ChainEncoder`).
+`ChainReader` has all but the network, which runs on a server or here, on a CPU (`ChainEncoder`). A network takes one
+window, or a batch of windows that are padded to one size.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -22,11 +25,14 @@ from streams.models.inference.chain_windows import Window, sections, windows
 from streams.models.inference.link_columns import MAX_ANTECEDENTS
 from streams.models.inference.repository import Parameters, find_file
 from streams.models.inference.runtimes import ONNXRUNTIME, open_outputs
+from streams.models.inference.tokenizing import plain_tokenizer
 from streams.models.protocols import Link
 
 Floats = NDArray[np.float32]
 OUTPUTS = ("need", "scores", "leaf")
 """The outputs of the network."""
+PAD_SENTENCES = 16
+"""Windows of a batch are padded to a multiple of this number of sentences."""
 Links = Callable[[Sequence[str]], list[Link]]
 """A chain model: sentences of a page -> their links."""
 
@@ -53,27 +59,48 @@ class Pass:
     window: Window
 
     @property
-    def feeds(self) -> dict[str, Any]:
-        """The inputs of the network: ids of shape (tokens,), membership of shape (sentences, tokens)."""
-        return {"input_ids": self.window.ids, "membership": self.window.membership}
+    def sentences(self) -> int:
+        """The number of sentences of the window."""
+        return self.window.end - self.window.first
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Passes that the network makes together, and its inputs and outputs."""
+
+    places: Sequence[int]
+    """The place of each pass among the passes of a page."""
+    sentences: Sequence[int]
+    """The number of sentences of each pass."""
+    feeds: dict[str, Any]
+    """The inputs: ids of shape (tokens,), membership of shape (sentences, tokens), both behind the number of passes
+    if the network takes batches."""
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
         """The shapes of the network's outputs, in the order of OUTPUTS."""
-        count = self.window.end - self.window.first
-        return [(count,), (count, count), (count,)]
+        *rows, count, _ = self.feeds["membership"].shape
+        return [(*rows, count), (*rows, count, count), (*rows, count)]
+
+    def outputs(self, made: Sequence[Floats]) -> Iterator[tuple[int, list[Floats]]]:
+        """Yield the place of each pass with its outputs, without padding."""
+        for row, (place, count) in enumerate(zip(self.places, self.sentences, strict=True)):
+            need, scores, leaf = (each[row] if len(self.shapes[0]) > 1 else each for each in made)
+            yield place, [need[:count], scores[:count, :count], leaf[:count]]
 
 
 class ChainReader:
-    """The tokenizer and the thresholds of a chain model."""
+    """The tokenizer and the thresholds of a chain model.
 
-    def __init__(self, parameters: Parameters, tokenizer: Tokenizer) -> None:
+    `rows`: the maximum windows of a batch, or 0 if the network takes one window without a dimension for batches.
+    """
+
+    def __init__(self, parameters: Parameters, tokenizer: Tokenizer, rows: int = 0) -> None:
+        self._rows, self._pad_to = rows, int(parameters.get("pad_to", "1"))
+        self._reads_all = parameters.get("multilingual") == "true"
         self._need, self._floor = float(parameters["need_threshold"]), float(parameters["antecedent_floor"])
         self._max = int(parameters.get("max_antecedents", MAX_ANTECEDENTS))
-        self._tokenizer = tokenizer
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        self._cls, self._sep = (tokenizer.token_to_id(token) or 0 for token in ("[CLS]", "[SEP]"))
+        self._tokenizer, self._marks = plain_tokenizer(tokenizer)
 
     def with_thresholds(self, need: float, floor: float) -> "ChainReader":
         """Return the same reader with other thresholds."""
@@ -84,14 +111,33 @@ class ChainReader:
     def passes(self, sentences: Sequence[str]) -> Iterator[Pass]:
         """Yield the passes that the network has to make. An empty sentence is a break that no window crosses."""
         for start, end in sections(sentences):
-            if not any(map(may_refer, sentences[start:end])):
+            if not self._is_read(sentences[start:end]):
                 continue
             # An unpaired surrogate is no text that the tokenizer could take.
             texts = [sentence.encode("utf-8", "replace").decode() for sentence in sentences[start:end]]
             encodings = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-            for window in windows([encoding.ids for encoding in encodings], self._cls, self._sep):
-                if any(map(may_refer, texts[window.scored : window.end])):
+            for window in windows([encoding.ids for encoding in encodings], *self._marks):
+                if self._is_read(texts[window.scored : window.end]):
                     yield Pass(start, window)
+
+    def _is_read(self, sentences: Sequence[str]) -> bool:
+        return self._reads_all or any(map(may_refer, sentences))
+
+    def batches(self, passes: Sequence[Pass]) -> Iterator[Batch]:
+        """Yield the passes as the network takes them: windows of one padded size together, or each by itself."""
+        if not self._rows:
+            for place, each in enumerate(passes):
+                feeds = {"input_ids": each.window.ids, "membership": each.window.membership}
+                yield Batch([place], [each.sentences], feeds)
+            return
+        sizes: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for place, each in enumerate(passes):
+            tokens = -(-len(each.window.ids) // self._pad_to) * self._pad_to
+            sizes[tokens, -(-each.sentences // PAD_SENTENCES) * PAD_SENTENCES].append(place)
+        for (tokens, count), places in sizes.items():
+            for first in range(0, len(places), self._rows):
+                own = places[first : first + self._rows]
+                yield _padded(own, [passes[place] for place in own], tokens, count)
 
     def answers(
         self, sentences: Sequence[str], passes: Sequence[Pass], outputs: Sequence[Sequence[Floats]]
@@ -134,6 +180,17 @@ class ChainReader:
         return (best, *(antecedent for antecedent, probability in further if probability >= least))
 
 
+def _padded(places: Sequence[int], passes: Sequence[Pass], tokens: int, sentences: int) -> Batch:
+    """Return the batch of these passes. A token that belongs to no sentence is padding, whatever its id, except the
+    first one."""
+    ids = np.zeros((len(passes), tokens), np.int64)
+    membership = np.zeros((len(passes), sentences, tokens), np.float32)
+    for row, each in enumerate(passes):
+        ids[row, : len(each.window.ids)] = each.window.ids
+        membership[row, : each.sentences, : len(each.window.ids)] = each.window.membership
+    return Batch(places, [each.sentences for each in passes], {"input_ids": ids, "membership": membership})
+
+
 def _rank_sentences(scores: Floats, first: int) -> tuple[tuple[int, float], ...]:
     """Return the most probable of these sentences with their probabilities. `first` is the place of the first score."""
     if not len(scores):
@@ -157,9 +214,9 @@ def chain_model(parameters: Parameters, folder: Path) -> Links:
 class ChainEncoder:
     """One model in one thread (or `threads`). Raises UsageError when a file is missing or has another checksum."""
 
-    def __init__(self, parameters: Parameters, folder: Path) -> None:
+    def __init__(self, parameters: Parameters, folder: Path, rows: int = 0) -> None:
         tokenizer = Tokenizer.from_file(str(find_file(parameters, "tokenizer", folder)))
-        self._reader = ChainReader(parameters, tokenizer)
+        self._reader = ChainReader(parameters, tokenizer, rows)
         runtime, threads = parameters.get("runtime", ONNXRUNTIME), int(parameters.get("threads", "1"))
         self._model = open_outputs(runtime, find_file(parameters, "model", folder), threads, OUTPUTS)
 
@@ -176,7 +233,10 @@ class ChainEncoder:
     def answers(self, sentences: Sequence[str]) -> list[SentenceAnswer]:
         """Return the network's answer about each sentence."""
         passes = list(self._reader.passes(sentences))
-        return self._reader.answers(sentences, passes, [self._model(each.feeds) for each in passes])
+        made = dict(
+            found for batch in self._reader.batches(passes) for found in batch.outputs(self._model(batch.feeds))
+        )
+        return self._reader.answers(sentences, passes, [made[place] for place in range(len(passes))])
 
     def make_links(self, answers: Sequence[SentenceAnswer]) -> list[Link]:
         """Return the links of a page's sentences, by the thresholds."""

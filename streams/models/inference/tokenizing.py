@@ -47,6 +47,14 @@ def unpack_tokenizer(parameters: Parameters, where: str) -> Tokenizer:
 _EXPORT = "triton_models/export.py"
 
 
+def plain_tokenizer(tokenizer: Tokenizer) -> tuple[Tokenizer, tuple[int, int]]:
+    """Return the tokenizer without padding and truncation, and the ids of its marks before and behind a text."""
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    first, last = tokenizer.encode("").ids
+    return tokenizer, (first, last)
+
+
 def encode_all(tokenizer: Tokenizer, texts: Sequence[str], prefixes: Sequence[str]) -> list[Encoding]:
     """Return the encodings of the texts by a tokenizer that truncates. It only cuts a last line that is too long.
 

@@ -5,7 +5,8 @@ answers are compared with those of the same files in this process.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,25 @@ def chain_graph() -> Run:
     session = onnxruntime.InferenceSession(add_read_output(model), session_options(1))
     names = [output.name for output in session.get_outputs()]
     return lambda feeds: dict(zip(names, session.run(names, feeds), strict=True))
+
+
+def batched(run: Run) -> Run:
+    """A graph that takes windows in batches, made of the graph that takes one: padding reaches it in no window."""
+
+    def rows(feeds: Feeds) -> Feeds:
+        ids, membership = feeds["input_ids"], feeds["membership"]
+        count, sentences, _ = membership.shape
+        made = {name: np.zeros((count, sentences), np.float32) for name in ("need", "leaf")}
+        made["scores"] = np.zeros((count, sentences, sentences), np.float32)
+        for row, (own_ids, own) in enumerate(zip(ids, membership, strict=True)):
+            tokens, kept = int(own.any(0).nonzero()[0].max()) + 1, int(own.any(1).sum())
+            found = run({"input_ids": own_ids[:tokens], "membership": own[:kept, :tokens]})
+            for name in ("need", "leaf"):
+                made[name][row, :kept] = found[name]
+            made["scores"][row, :kept, :kept] = found["scores"]
+        return made | {"read": read_checksums(ids, np.ones_like(ids))}
+
+    return rows
 
 
 def rerank_graph(repository: Path) -> Run:
@@ -239,6 +259,44 @@ async def test_links_are_those_of_the_same_file_in_this_process(connection: Trit
     encoder = ChainEncoder(parameters_of(read_config(LOCAL / CHAIN_MODEL)), LOCAL / CHAIN_MODEL / "1")
     assert found == encoder.links(PAGE)
     assert sum(bool(link.antecedents) for link in found) > 40
+
+
+@pytest.fixture
+def rows_of_windows(server: Server, tmp_path: Path) -> Iterator[list[tuple[int, ...]]]:
+    """The chain model of the server takes batches. Yields the shape of each batch."""
+    config, graph = server.configs[CHAIN_MODEL], server.graphs[CHAIN_MODEL]
+    shutil.copyfile(PRODUCTION / CHAIN_MODEL / "configs" / "batches.pbtxt", tmp_path / "config.pbtxt")
+    batches = read_config(tmp_path)
+    same = {name: config["parameters"][name] for name in ("need_threshold", "antecedent_floor", *pack_tokenizer(b""))}
+    server.configs[CHAIN_MODEL] = {**batches, "parameters": {**batches["parameters"], **same}}
+    rows, shapes = batched(graph), list[tuple[int, ...]]()
+
+    def counted(feeds: Feeds) -> Feeds:
+        shapes.append(feeds["membership"].shape)
+        return rows(feeds)
+
+    server.graphs[CHAIN_MODEL] = counted
+    yield shapes
+    server.configs[CHAIN_MODEL], server.graphs[CHAIN_MODEL] = config, graph
+
+
+async def test_windows_in_batches_have_the_same_links(
+    connection: TritonConnection, rows_of_windows: list[tuple[int, ...]]
+) -> None:
+    page = [*PAGE[:60], "", *PAGE[3:5], "", *(["The engine writes the file to the disk. It waits. " * 4] * 40)]
+    found = await TritonChains(connection).links(page)
+    encoder = ChainEncoder(parameters_of(read_config(LOCAL / CHAIN_MODEL)), LOCAL / CHAIN_MODEL / "1")
+    assert found == encoder.links(page)
+    assert sum(bool(link.antecedents) for link in found) > 20
+    assert sum(rows for rows, _, _ in rows_of_windows) > 2 * len(rows_of_windows), "several windows a request"
+    assert all(sentences % 16 == tokens % 64 == 0 for _, sentences, tokens in rows_of_windows), "few shapes"
+
+
+@pytest.mark.usefixtures("rows_of_windows")
+async def test_windows_of_another_request_are_an_outage(connection: TritonConnection, server: Server) -> None:
+    server.spoil = reversed_rows
+    with pytest.raises(ForeignAnswer, match="rows were read from other tokens"):
+        await TritonChains(connection).links([*PAGE[:2], "", *PAGE[3:6]])
 
 
 async def test_a_page_without_words_that_refer_asks_nothing(connection: TritonConnection, server: Server) -> None:

