@@ -1,8 +1,8 @@
 """The confidence that a statement answers a question: a probability, by logistic functions of a few features. Pure.
 
     similarity  closeness of the question and of the statement with its context (`ModelInfo.closeness`)
-    covered     share of the question's terms that the statement or its context has
-    covered_own share of the question's terms that the statement's own text has
+    covered     share of the question's words that the statement or its context has
+    covered_own share of the question's words that the statement's own text has
     added       1 if the statement has a word of its own beside the question's words
     has_form    1 if the question asks for a form (a time, a number, a person, ...) and the statement has it
     lacks_form  1 if the question asks for a form and the statement does not have it
@@ -24,7 +24,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from heapq import nlargest
@@ -36,7 +36,7 @@ from streams.answers.answer_form import form_of, has_form
 from streams.answers.evidence import Evidence
 from streams.language.marks import asks
 from streams.pages.text.tokens import index_words, words
-from streams.vectors.bm25 import query_vector, query_words, statement_terms
+from streams.vectors.bm25 import query_words, statement_terms
 
 FEATURES = (
     "similarity",
@@ -64,9 +64,8 @@ CALIBRATION = (
     "lacks_name",
 )
 """The features of the second function: the value of the best statement, its lead above the best statement of another
-page, the logarithm of the number of the question's terms, and features of the best statement."""
+page, the logarithm of the number of the question's words (`terms`), and features of the best statement."""
 PARAMETERS = Path(__file__).with_name("confidence.json")
-_MIN_TERMS = 1
 _MAX_LEAD = 5.0
 """Maximum lead that counts (standard deviations): a page without others leads by any number."""
 _MAX_WORDS = 200
@@ -120,7 +119,7 @@ def judge_statements(question: str, evidence: Sequence[Evidence], parameters: Pa
     A heading around a statement may have all terms, and says nothing about the statement.
     """
     asked = _Asked.of(question)
-    about_it = [each for each in _place(evidence) if not asked.terms.isdisjoint(each.terms.own)]
+    about_it = [each for each in _place(evidence) if asked.share_in(each.terms.own)]
     rows = [_features(each, asked) for each in about_it]
     judged = [
         Judged(each.evidence, parameters.ranking.value(row), row) for each, row in zip(about_it, rows, strict=True)
@@ -144,7 +143,7 @@ def calibration_features(question: str, judged: Sequence[tuple[float, str, Featu
     return {
         "value": value,
         "lead_of_value": min(value - max(others), _MAX_LEAD) if others else _MAX_LEAD,
-        "terms": math.log1p(len(query_vector(question).indices)),
+        "terms": math.log1p(len(set(query_words(question)))),
         **{name: best[name] for name in CALIBRATION[3:]},
     }
 
@@ -165,17 +164,21 @@ def names_of(question: str) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question: its terms, the terms of its names, its form, and its folded words."""
+    """A question: the terms of its words, each once, and of its names, its form, and its folded words."""
 
-    terms: frozenset[int]
+    words: Words
     names: Words
     form: str
     folded: frozenset[str]
 
     @classmethod
     def of(cls, question: str) -> Self:
-        terms, folded = frozenset(query_vector(question).indices), frozenset(words(question))
-        return cls(terms, names_of(question), form_of(question), folded)
+        asked, folded = tuple(dict.fromkeys(query_words(question))), frozenset(words(question))
+        return cls(asked, names_of(question), form_of(question), folded)
+
+    def share_in(self, terms: Collection[int]) -> float:
+        """Return the share of the words that have one of these terms."""
+        return sum(any(form in terms for form in forms) for forms in self.words) / max(len(self.words), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +229,10 @@ def _features(placed: _Placed, asked: _Asked) -> dict[str, float]:
     evidence, terms = placed.evidence, placed.terms
     own_words = words(evidence.text)
     fits = bool(asked.form) and has_form(evidence.text, asked.form, asked.folded)
-    count = max(len(asked.terms), _MIN_TERMS)
     return {
         "similarity": evidence.similarity,
-        "covered": len(asked.terms & (terms.own | terms.around)) / count,
-        "covered_own": len(asked.terms & terms.own) / count,
+        "covered": asked.share_in(terms.own | terms.around),
+        "covered_own": asked.share_in(terms.own),
         "added": float(not asked.folded.issuperset(own_words)),
         "has_form": float(fits),
         "lacks_form": float(bool(asked.form) and not fits),

@@ -13,14 +13,17 @@ and NPL (docs/decisions/0005).
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from heapq import nlargest
 from itertools import chain
+from operator import itemgetter
+from typing import NamedTuple
 
 from streams.caches import cached_if_short
 from streams.language.function_words import shown_language, without_function_words
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import drop_box_labels, index_words
 from streams.stores.protocols import SparseVector
-from streams.vectors.stemming import terms, terms_in_any_language
+from streams.vectors.stemming import terms, terms_of_query
 
 K1 = 1.2
 B = 0.4
@@ -30,6 +33,10 @@ AVERAGE_WORDS = 32.0
 """Average number of words of a statement with its context, measured on documentation pages."""
 MAX_QUERY_TERMS = 64
 """Maximum terms of a query. The most frequent terms are kept."""
+SURE = 0.9
+"""Minimum probability of the language of a query in Latin letters: `django documentation` is Danish at .17."""
+_GUESSED_WEIGHT = 1e-4
+"""Weight of a stem in a language that is not sure: it finds a statement, and moves none that has the word itself."""
 _KEPT_QUERIES = 128
 """Maximum queries with cached terms: the parts of one search ask for the same ones, and each identifies a language."""
 _KEPT_TEXTS = 4_096
@@ -72,19 +79,38 @@ def query_vector(text: str, language: str = "") -> SparseVector:
     that inflections are found. The function words of this language are left out, if the query shows that it is in it
     (`shown_language`): these words are in nearly every statement, so they would find little and read the longest lists.
     """
-    return vector_of_words(query_words(text, language))
+    asked = _read_query(text, language)
+    guessed = dict.fromkeys(chain.from_iterable(word.guessed for word in asked), _GUESSED_WEIGHT)
+    counts = Counter(chain.from_iterable(word.terms for word in asked))
+    weights = guessed | {term: float(count) for term, count in counts.items()}
+    return _make_vector(dict(nlargest(MAX_QUERY_TERMS, weights.items(), key=itemgetter(1))))
+
+
+class _QueryWord(NamedTuple):
+    """A word of a query: folded, its terms, and its term in a language that is not sure."""
+
+    text: str
+    terms: tuple[int, ...]
+    guessed: tuple[int, ...] = ()
 
 
 @lru_cache(_KEPT_QUERIES)
-def named_query_words(text: str, language: str = "") -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return each word of a query, folded, with its terms. A statement has the word if it has one of its terms."""
+def _read_query(text: str, language: str) -> tuple[_QueryWord, ...]:
     asked = index_words(text)
     if language:
-        kept = without_function_words(asked, language)
-        return tuple(zip(kept, terms(kept, language), strict=True))
-    own = identify(text).language
-    kept = without_function_words(asked, shown_language(asked, own))
-    return tuple(zip(kept, terms_in_any_language(kept, own), strict=True))
+        return tuple(
+            _QueryWord(word, terms_of_query(word, language)) for word in without_function_words(asked, language)
+        )
+    own = identify(text)
+    kept = without_function_words(asked, shown_language(asked, own.language))
+    if own.confidence >= SURE or own.script != "Latn":
+        return tuple(_QueryWord(word, terms_of_query(word, own.language)) for word in kept)
+    return tuple(_QueryWord(word, terms_of_query(word), terms([word], own.language)[0][1:]) for word in kept)
+
+
+def named_query_words(text: str, language: str = "") -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return each word of a query, folded, with its terms. A statement has the word if it has one of its terms."""
+    return tuple((word.text, word.terms + word.guessed) for word in _read_query(text, language))
 
 
 def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
@@ -92,10 +118,9 @@ def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
     return tuple(forms for _, forms in named_query_words(text, language))
 
 
-def vector_of_words(found: Sequence[tuple[int, ...]]) -> SparseVector:
-    """Return the vector of a query by the terms of its words."""
-    counts = Counter(chain.from_iterable(found))
-    return _make_vector({term: float(count) for term, count in counts.most_common(MAX_QUERY_TERMS)})
+def vector_of_word(forms: Sequence[int]) -> SparseVector:
+    """Return the vector of a query for one word, by its terms."""
+    return _make_vector(dict.fromkeys(forms, 1.0))
 
 
 def _make_vector(weights: dict[int, float]) -> SparseVector:

@@ -20,7 +20,7 @@ from streams.search.retrieval.query import IndexQuery
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import Candidates, Filters, Hit, SparseVector, Visible
-from streams.vectors.bm25 import vector_of_words
+from streams.vectors.bm25 import vector_of_word
 
 MIN_PAGES_SHARE = 0.05
 """Minimum pages of both lists together, as a share of the statements of a full list: enough for a page of results. With
@@ -94,7 +94,7 @@ class Retrieval:
         text, forms = word
         found = await self._stores.candidates(
             dense=None,
-            sparse=vector_of_words([forms]),
+            sparse=vector_of_word(forms),
             visible=self._visible,
             filters=self._filters,
             limit=self._limit,

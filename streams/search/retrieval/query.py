@@ -16,7 +16,7 @@ from streams.search.retrieval.query_embedder import QueryEmbedder
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import Filters, SparseVector, Visible
-from streams.vectors.bm25 import MAX_QUERY_TERMS, named_query_words, vector_of_words
+from streams.vectors.bm25 import MAX_QUERY_TERMS, named_query_words, query_vector
 
 UNKNOWN_LANGUAGE = "und"
 
@@ -60,16 +60,16 @@ class QueryReader:
         """Return the query with its vectors. Raises SearchUnavailable if the query has no vector."""
         parsed = parse_query(request.text)
         with trace.timed("terms_ms"):
-            named = named_query_words(parsed.text, request.languages[0] if len(request.languages) == 1 else "")
-        words = [forms for _, forms in named]
-        sparse = _make_sparse(words, trace)
+            language = request.languages[0] if len(request.languages) == 1 else ""
+            named = named_query_words(parsed.text, language)
+            sparse = _note_words(query_vector(parsed.text, language), trace)
         dense = await self._make_dense(parsed.text, request.visible, deadline, trace)
         if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
             dense = None
         if dense is None and sparse is None:
             raise SearchUnavailable(_nothing_left(trace))
         filters = _index_filters(request, parsed.conditions)
-        asked = tuple(dict.fromkeys(words))[:MAX_QUERY_TERMS]
+        asked = tuple(dict.fromkeys(forms for _, forms in named))[:MAX_QUERY_TERMS]
         return IndexQuery(
             request,
             parsed.text,
@@ -117,8 +117,7 @@ def _as_typed(text: str, named: Sequence[NamedWord]) -> tuple[NamedWord, ...]:
     return tuple(word for folded, word in of_words.items() if any(map(str.isalpha, folded)))
 
 
-def _make_sparse(words: Sequence[tuple[int, ...]], trace: Trace) -> SparseVector | None:
-    vector = vector_of_words(words)
+def _note_words(vector: SparseVector, trace: Trace) -> SparseVector | None:
     trace.states["sparse"] = "ok" if vector.indices else "empty"
     if not vector.indices:
         trace.reasons["sparse"] = message("The query has no words that are kept in the word index.")
