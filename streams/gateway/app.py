@@ -126,7 +126,7 @@ def create_app(
         *([suggest_routes(gateway.suggest)] if has_suggestions else []),
         entity_routes(context, PanelSource(context.stores, settings.knowledge), views, guard),
         liveness_routes(),
-        site_routes(gateway.search, guard, views, settings.gateway.public_url),
+        site_routes(gateway.search, guard, views),
         search_html_routes(
             gateway.search,
             views,

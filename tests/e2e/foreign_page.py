@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from fastapi import FastAPI
 from starlette.responses import HTMLResponse
 
+from streams.commands.operate.access import box_of
 from streams.stores.protocols import Site
-from tests.e2e.browser import Tab
 from tests.e2e.demo import demo_stores, served
 from tests.stages.gateway_fakes import gateway
 
 SITE = Site("handbook", "the SQLite handbook", ("sqlite.org",))
-BOX = "document.querySelector('pre code').textContent"
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Our handbook</title>
 <style>body {{ font: 1.1rem Georgia, serif; max-width: 40rem; margin: 2rem auto; background: #fbf7ef; color: #222 }}
 form {{ border: 1px solid #c9bfa8; padding: 1rem }} input, button {{ font: inherit }}</style>
 <h1>Our handbook</h1>
-<p>This page belongs to another site. The box below was copied from the page of the site at the gateway.</p>
+<p>This page belongs to another site. The box below was printed when the site was made.</p>
 {box}
 <ul id="found"></ul>
 <script>
@@ -43,7 +42,7 @@ class ForeignPage:
 
 
 @asynccontextmanager
-async def foreign_page(tab: Tab, *, allowed: bool) -> AsyncIterator[ForeignPage]:
+async def foreign_page(*, allowed: bool) -> AsyncIterator[ForeignPage]:
     """Serve the page at an origin of its own. `allowed`: the gateway lets scripts of that origin ask its API."""
     other, page = FastAPI(), {"text": ""}
 
@@ -57,7 +56,6 @@ async def foreign_page(tab: Tab, *, allowed: bool) -> AsyncIterator[ForeignPage]
         origins = {"cors_origins": (address,)} if allowed else {}
         app = gateway(stores, deadline_seconds=30, limits=origins)
         async with served(app) as site:
-            await tab.open(f"{site}/sites/{SITE.name}")
-            page["text"] = PAGE.format(box=await tab.evaluate(BOX), gateway=site)
+            page["text"] = PAGE.format(box=box_of(SITE, site), gateway=site)
             yield ForeignPage(address, site)
         await app.state.gateway.close()

@@ -99,7 +99,7 @@ def write(folder: Path, name: str, picture: Image.Image, *, dark: bool) -> None:
     few = picture.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     shown = few.convert("RGB")
     shown.putalpha(picture.getchannel("A"))
-    shown.save(folder / f"{name}{'-dark' if dark else ''}.webp", lossless=True, quality=100, method=6)
+    shown.save(folder / f"{name}{'-dark' if dark else ''}.webp", lossless=True, quality=70, method=4)
 
 
 async def take_all(folder: Path, names: set[str]) -> None:
@@ -148,7 +148,7 @@ async def take_answers(tab: Tab, folder: Path, names: set[str]) -> None:
 async def take_box(tab: Tab, folder: Path, names: set[str]) -> None:
     """Take the box of a site on another page, which has one look."""
     if chosen := choose((Picture("site-box", "/", height=300, has_dark=False),), names):
-        async with foreign_page(tab, allowed=False) as page:
+        async with foreign_page(allowed=False) as page:
             await take(tab, page.address, chosen[0], folder)
 
 

@@ -63,7 +63,7 @@ class State:
     path: str
     web: Web = "plain"
     prepare: Callable[[Tab], Awaitable[None]] | None = None
-    """What a person does on the page."""
+    """Do on the page what a person does."""
     language: str = ""
     """The language that the reader's browser asks for."""
     has_script: bool = False
@@ -91,7 +91,7 @@ STATES = {
         State("quick", _search("5 miles in km"), shows=".quick .value"),
         State("writing", _search(QUESTION), web="answering", prepare=_look_at_model, shows=".model-answer .writing"),
         State("written", _search(QUESTION), web="answered", prepare=_look_at_model, shows=".model-answer .sources"),
-        State("filters", _search("log water"), prepare=_open_filters, has_menu=True, shows=".filters form"),
+        State("filters", _search("riffle stromschnelle"), prepare=_open_filters, has_menu=True, shows=".filters form"),
         State(
             "menu", _search("write-ahead log", "&host=sqlite.org"), prepare=_open_menu, has_menu=True, shows=".signals"
         ),

@@ -380,14 +380,21 @@ async def test_until_sites_are_known_private_ones_are_shown_to_nobody(stores: St
         assert (await web.get(ASK)).status_code == 200
 
 
-async def test_the_page_of_a_site_searches_its_hosts_and_offers_a_box(stores: Stores) -> None:
+async def test_the_page_of_a_site_searches_its_hosts_by_itself(stores: Stores) -> None:
     await stores.api_keys.put_site(Site("docs", "Docs & more", ("docs.example",)), 1)
     await stores.api_keys.put_site(Site("secret", "Secret", ("other.example",), is_private=True), 1)
-    async with client(gateway(stores, public_url="https://search.example")) as web:
+    async with client(gateway(stores)) as web:
         start, found = await web.get("/sites/docs"), await web.get("/sites/docs?q=log")
+        sent = await web.get("/sites/docs?q=log&after=2020-01-01&language=en")
         nothing, private = await web.get("/sites/docs?q=wood"), await web.get("/sites/secret?q=log")
-    assert "&lt;form action=&#34;https://search.example/sites/docs&#34;" in start.text
-    assert "Search Docs &amp;amp; more" in start.text, "HTML in HTML"
+    assert "<h1>Search Docs &amp; more</h1>" in start.text
+    assert "&lt;form" not in start.text, "the box is for the owner, who has made the site by a command"
+    assert 'href="https://docs.example/"' in start.text, "a way back to the site"
+    assert 'href="/sites/docs?q=log&amp;sort=date"' in found.text, "the filters stay on the site"
+    assert (sent.status_code, sent.headers["location"]) == (
+        303,
+        "/sites/docs?q=log+after%3A2020-01-01&language=en",
+    )
     assert "https://docs.example/wal" in found.text
     assert "other.example" not in found.text + nothing.text
     assert private.status_code == 404

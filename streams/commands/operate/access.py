@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from html import escape
 from typing import Annotated, Any
 
 import typer
@@ -178,7 +179,7 @@ async def add_site(
     private: Annotated[bool, typer.Option("--private", help="Only keys of the site find its pages.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a site, or replace it. Its search is at /sites/NAME, with a box for other pages.
+    """Make a site, or replace it. Its search is at /sites/NAME. The box for other pages is printed.
 
     Example:  riffle sites add docs --host docs.example.org --title "Our handbook"
     """
@@ -192,10 +193,28 @@ async def add_site(
         raise UsageError("private sites need RIFFLE_ACCESS__PRIVATE_SITES=true, for this command and for the gateways")
     async with open_stores(settings, ["records", "vectors"]) as stores:
         await _change_site(stores, name, Site(name, title or name, hosts, private))
-    print_result(
-        f"The site {name} has {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}. Its search is at /sites/{name}.",
-        {"name": name, "title": title or name, "hosts": list(hosts), "private": private},
-        as_json,
+    made = Site(name, title or name, hosts, private)
+    says = f"The site {name} has {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}."
+    box = "" if private else box_of(made, settings.gateway.public_url or settings.gateway.address)
+    if box:
+        says += f" Its search is at /sites/{name}, and this box leads to it:"
+    found = {"name": name, "title": made.title, "hosts": list(hosts), "private": private, "box": box}
+    print_result(says, found, as_json)
+    if box and not as_json:
+        out.print(box, soft_wrap=True)
+
+
+def box_of(site: Site, base: str) -> str:
+    """Return the HTML of a form for other pages, which loads nothing until somebody searches.
+
+    `base` is the gateway's address.
+    """
+    return (
+        f'<form action="{escape(base.rstrip("/"))}/sites/{escape(site.name)}" method="get" role="search">\n'
+        f"  <label>Search {escape(site.title)}\n"
+        '    <input type="search" name="q" required></label>\n'
+        '  <button type="submit">Search</button>\n'
+        "</form>"
     )
 
 

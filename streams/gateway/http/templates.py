@@ -198,6 +198,8 @@ _DEFAULTS: dict[str, Any] = {
     "is_asked": False,
     "is_ready": False,
     "in_site": False,
+    "here": "/search",
+    "own_language": "",
     "personal": None,
 }
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 from uuid import UUID
 
 import structlog
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from schemas.ids import page_id
@@ -56,6 +56,20 @@ class LateSection(Protocol):
         """Yield the part. Raises nothing."""
 
 
+def read_choices(
+    published: str = "",
+    after: str = "",
+    before: str = "",
+    filetype: str = "",
+    pagetype: str = "",
+    recent: Annotated[int, Query(ge=0, le=3)] = 0,
+) -> Choices:
+    """Return the choices of the form of the filters; none if it was not sent."""
+    return Choices(published, after, before, filetype, pagetype, recent)
+
+
+SentChoices = Annotated[Choices, Depends(read_choices)]
+"""The parameter of a route that takes the form of the filters."""
 ResultValues = Callable[[SearchAnswer, SearchRequest], dict[str, Any]]
 """Return the values of the templates of the results."""
 
@@ -83,19 +97,14 @@ def search_html_routes(
         host: str = "",
         language: str = "",
         sort: str = "",
-        published: str = "",
-        after: str = "",
-        before: str = "",
-        filetype: str = "",
-        pagetype: str = "",
-        recent: Annotated[int, Query(ge=0, le=3)] = 0,
+        *,
+        sent: SentChoices,
         exact: bool = False,
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
-        if published or after or before or filetype or pagetype or recent:  # the form was sent
-            choices = Choices(published, after, before, filetype, pagetype, recent)
-            chosen = apply_choices(q, choices, service.searcher.clock().date())
+        if sent != Choices():
+            chosen = apply_choices(q, sent, service.searcher.clock().date())
             return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
         charge = await guard.charge_person(request)
         own = cookies.read(request)
@@ -109,7 +118,7 @@ def search_html_routes(
             # A corrected query has other results than the query that was asked.
             asked_hash = service.asked.hash_of(asked) if query.text == asked.text else ""
             leave = links.for_results(service.hash_of(query.text), _places(answer, query), asked_hash)
-            values = _result_values(answer, query, cursor, everywhere, leave)
+            values = result_values(answer, query, cursor, everywhere, leave)
             return {
                 **values,
                 "personal": query.personal if cookies.are_on else None,
@@ -245,9 +254,10 @@ def _places(answer: SearchAnswer, query: SearchRequest) -> dict[str, tuple[UUID,
     return places
 
 
-def _result_values(
+def result_values(
     answer: SearchAnswer, query: SearchRequest, cursor: str, everywhere: str, leave: Leave = plain_link
 ) -> dict[str, Any]:
+    """Return the values of a page of results. `everywhere`: the value of `language` that searches all languages."""
     return {
         **_query_values(query, cursor),
         "answer": answer,
