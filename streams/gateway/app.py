@@ -112,7 +112,7 @@ def create_app(
     )
     about = (
         privacy_routes(settings, views),
-        help_routes(views),
+        help_routes(views, suggest if has_suggestions else None),
         static_routes(views, settings.gateway.public_url),
     )
     public = (

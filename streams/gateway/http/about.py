@@ -7,6 +7,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -14,21 +15,24 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from streams.gateway.http.templates import Views
 from streams.search.query_language.operators import OPERATORS, Operator
 from streams.settings import Settings
+from streams.stores.protocols import StoredSuggestion
 
 CACHE = {"Cache-Control": "public, max-age=300"}
-QUESTIONS = (
+QUESTIONS: Sequence[str] = (
     "how do readers and writers work at the same time?",
     "could a crash lose my data?",
     "what is the difference between a thread and a process?",
 )
-"""Examples of whole questions."""
-QUICK_QUESTIONS = ("15% of 80", "5 miles in km", "time in Tokyo", "days until 24 December", "define riffle")
+"""Examples of whole questions, until the index has some of its own."""
+QUICK_QUESTIONS = ("15% of 80", "5 miles in km", "time in Tokyo", "days until 24 December")
 """Examples of each kind of quick check."""
 PARAGRAPH = (
     "My laptop lost power while a program was saving its file. Now the file is empty, though the program said before "
     "that it had saved. What can a program do so that either the old or the new content is there after a crash?"
 )
 """An example of a query that is a paragraph."""
+SEVERAL = '"virtual environment" site:python.org -conda'
+"""An example of a query with several operators."""
 _CODE = re.compile(r"`([^`]+)`")
 _SUBJECTS = {
     "-phrase": "python {}",
@@ -71,15 +75,31 @@ class OperatorHelp:
     """Its effect on the results. Code stands between backticks."""
 
 
-def operators_help() -> tuple[OperatorHelp, ...]:
-    """Return the help for all operators, in the order of their table."""
+def operators_help(known: Sequence[StoredSuggestion] = ()) -> tuple[OperatorHelp, ...]:
+    """Return the help for all operators, in the order of their table. `known`: queries that the index answers."""
+    own = _own_examples(known[0]) if known else {}
     return tuple(
         OperatorHelp(
-            tuple(_SUBJECTS.get(each.name, "{}").format(example) for example in _examples_of(each)),
+            own.get(each.name) or tuple(_SUBJECTS.get(each.name, "{}").format(one) for one in _examples_of(each)),
             each.meaning,
         )
         for each in OPERATORS
     )
+
+
+def _own_examples(known: StoredSuggestion) -> dict[str, tuple[str, ...]]:
+    """Return examples of operators that find pages of the index, as far as its sites are not named, by the name."""
+    text = known.text
+    return {
+        "phrase": (f'"{text}"',),
+        "site": (f"{text} site:example.org",),
+        "-site": (f"{text} -site:example.org",),
+        "lang": (f"{text} lang:{known.language}",) if known.language else (),
+        "prefer": (f"{text} prefer:recent",),
+        "after": (f"{text} after:2020-05",),
+        "before": (f"{text} before:2025",),
+        "intitle": (f"intitle:{max(text.split(), key=len)}",),
+    }
 
 
 def _examples_of(operator: Operator) -> Sequence[str]:
@@ -87,18 +107,29 @@ def _examples_of(operator: Operator) -> Sequence[str]:
     return _EXAMPLES.get(operator.name) or _CODE.findall(operator.examples)
 
 
-def help_routes(views: Views) -> APIRouter:
+class Examples(Protocol):
+    """The queries that an index answers."""
+
+    async def examples(self, language: str) -> list[StoredSuggestion]:
+        """Return some, the best first; none if the index has none, or they are not known yet. Raises nothing."""
+
+
+def help_routes(views: Views, known: Examples | None) -> APIRouter:
+    """Return the route. `known`: queries that the index answers."""
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/help", methods=["GET", "HEAD"])
     async def help_page(request: Request) -> Response:
+        found = await known.examples(views.language(request)) if known else []
+        several = f'"{found[0].text}" -site:example.org prefer:recent' if found else SEVERAL
         content = views.render(
             "help.html",
             request,
-            questions=QUESTIONS,
+            questions=[(each.text, each.language) for each in found] or [(text, "en") for text in QUESTIONS],
             quick_questions=QUICK_QUESTIONS,
-            paragraph=PARAGRAPH,
-            operators=operators_help(),
+            paragraph="" if found else PARAGRAPH,
+            operators=operators_help(found),
+            several=several,
         )
         return HTMLResponse(content, headers=CACHE)
 

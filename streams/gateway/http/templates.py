@@ -58,10 +58,13 @@ class Views:
         """Give values, such as functions that format, to all templates of this renderer."""
         self._shared |= values
 
+    def language(self, request: Request) -> str:
+        """Return the language of the pages for this request."""
+        return str(self._personal(request).get("page_language", ENGLISH))
+
     def say(self, request: Request, text: str) -> str:
         """Return a sentence that the code made, in the language of this request."""
-        language = self._personal(request).get("page_language", ENGLISH)
-        return Wording.of(language).say(text)
+        return Wording.of(self.language(request)).say(text)
 
     def render(self, template: str, request: Request, **values: Any) -> str:
         """Return a page, or a part of one, in the language that follows from the request."""

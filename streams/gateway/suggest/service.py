@@ -19,6 +19,7 @@ import structlog
 from streams.caches import TimedCache
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import ProblemError
+from streams.gateway.suggest.examples import choose_examples
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.build import read_build
@@ -47,12 +48,13 @@ class SuggestService:
         self._visible: Visible | None = None
         self._lists = self._lists_for(FOR_EVERYBODY)
         self._suggester = Suggester(())
+        self._examples: dict[str, tuple[StoredSuggestion, ...]] = {}
         self._build = ""
         self._looking = Looking("suggestions", self.look, context.clock)
 
     def use(self, suggestions: Iterable[Suggestion], build: str = "") -> None:
         """Hold these suggestions in memory."""
-        self._suggester, self._build = Suggester(suggestions, self._blocked), build
+        self._suggester, self._build, self._examples = Suggester(suggestions, self._blocked), build, {}
 
     async def suggest(self, typed: str, language: str = "", limit: int = MAX_SHOWN) -> list[Suggestion]:
         """Return at most `limit` suggestions, best first: suggestions of the language, then others. Raises nothing."""
@@ -72,6 +74,19 @@ class SuggestService:
             await asyncio.wait([reading], timeout=READ_SECONDS)
         hidden = lists.hidden(build)
         return self._merge(found, rows, hidden, prefix, language, limit) if rows or hidden else found
+
+    async def examples(self, language: str) -> list[StoredSuggestion]:
+        """Return queries that pages of the index answer, of this language or of English. Raises nothing."""
+        try:
+            await self._see()
+        except ProblemError:
+            return []
+        self._looking.begin()
+        if (reading := self._lists.begin_hidden(self._build)) is not None:
+            await asyncio.wait([reading], timeout=READ_SECONDS)
+        hidden = self._lists.hidden(self._build)
+        found = self._examples.get(language) or self._examples.get("en", ())
+        return [each for each in found if each.text not in hidden]
 
     async def _see(self) -> Visible:
         """Return what people see, and forget what was read for people who saw other sites. Raises ProblemError."""
@@ -99,18 +114,18 @@ class SuggestService:
         if build and build != self._build:
             stored = await read_build(self._stores.suggestions, build, visible=visible)
             since = await began_at(self._stores.suggestions)
-            suggester = await asyncio.to_thread(self._load, stored)
+            suggester, examples = await asyncio.to_thread(self._load, stored)
             if lists is self._lists:  # people see the same sites as before
-                lists.since, self._suggester, self._build = since, suggester, build
+                lists.since, self._suggester, self._build, self._examples = since, suggester, build, examples
                 log.info("suggestions were loaded", build=build, suggestions=len(suggester))
         elif not build and self._build:  # an operator deleted all suggestions
             self.use(())
 
-    def _load(self, stored: list[StoredSuggestion]) -> Suggester:
+    def _load(self, stored: list[StoredSuggestion]) -> tuple[Suggester, dict[str, tuple[StoredSuggestion, ...]]]:
         quarter = quarter_of(self._clock())
         heaviest = sorted(stored, key=lambda each: -each.weight)
         found = (Suggestion(each.text, weight_at(each, quarter), each.language) for each in heaviest)
-        return Suggester(found, self._blocked)
+        return Suggester(found, self._blocked), choose_examples(heaviest, self._blocked)
 
     async def _rows(self, prefix: str, language: str, *, is_enough: bool) -> list[StoredSuggestion]:
         """Return the rows of the lists of a prefix: those in the cache if the memory has enough, else all."""
