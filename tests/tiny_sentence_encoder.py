@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from streams.models.inference.packed.onnx_bytes import FLOAT, INT64, field, node, number, tensor, text, value
-from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
+from streams.models.inference.repository import LOCAL_REPOSITORY
+from streams.models.inprocess import VERSION
 from streams.settings import Settings
 
 NAME, MODEL = "two_languages", "tiny-two-languages"

@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 
 from benchmarks.evaluation.indexing import Progress, change_statements, pages_of
 from schemas.ids import page_id, statement_id
-from streams.models.inference.repository import find_file, parameters_of, read_config
-from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
+from streams.models.inference.repository import LOCAL_REPOSITORY, find_file, parameters_of, read_config
+from streams.models.inprocess import VERSION
 from streams.models.protocols import ChainModel, Link
 from streams.pages.document.model import Document
 from streams.settings import Settings

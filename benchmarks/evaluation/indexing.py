@@ -103,10 +103,11 @@ class RememberedLists:
         visible: Visible = EVERYTHING,
         filters: Filters = ANY,
         limit: int = 100,
+        collection: str | None = None,
     ) -> Candidates:
-        key = (None if dense is None else tuple(dense), sparse, visible, filters, limit)
+        key = (None if dense is None else tuple(dense), sparse, visible, filters, limit, collection)
         if key not in self._lists:
             self._lists[key] = await self._index.candidates(
-                dense=dense, sparse=sparse, visible=visible, filters=filters, limit=limit
+                dense=dense, sparse=sparse, visible=visible, filters=filters, limit=limit, collection=collection
             )
         return self._lists[key]

@@ -40,11 +40,12 @@ from streams.knowledge.dumps.importer import DumpImport, Importing, source_of
 from streams.knowledge.dumps.progress import Saved
 from streams.knowledge.dumps.reading import Dump
 from streams.knowledge.dumps.tasks import TASKS
-from streams.models.opening import IN_PROCESS, open_models
+from streams.models.opening import open_models
 from streams.models.protocols import Models
 from streams.runtime.agent import Delivery
 from streams.sandbox.pool import SandboxPool
 from streams.settings import Settings
+from streams.settings.servers import IN_PROCESS
 from streams.stores.blobs import blob_ref
 from streams.stores.memory import MemoryBlobs, MemoryEntities
 from streams.stores.opener import Stores, memory_stores

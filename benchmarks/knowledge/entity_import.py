@@ -41,9 +41,9 @@ from streams.knowledge.points import point_id, point_of, read_record
 from streams.local.ports import free_ports
 from streams.local.probing import answers
 from streams.local.server_set import running_servers
-from streams.models.opening import IN_PROCESS
 from streams.runtime.lags.stage_lags import LagReader
 from streams.settings import Settings
+from streams.settings.servers import IN_PROCESS
 from streams.stores.opener import Stores, open_stores
 from streams.stores.qdrant.rest import QdrantRest
 from streams.topology import stage

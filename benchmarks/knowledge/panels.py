@@ -37,11 +37,12 @@ from streams.knowledge.lookup.finding import Finder, Lookup
 from streams.knowledge.names import name_key
 from streams.knowledge.wikipedia.wikitext import cut_sentences
 from streams.language.function_words import FUNCTION_WORDS
-from streams.models.opening import IN_PROCESS, open_models
+from streams.models.opening import open_models
 from streams.pages.text.tokens import words
 from streams.runtime.agent import Delivery
 from streams.seen.stores import SeenStores
 from streams.settings import Settings
+from streams.settings.servers import IN_PROCESS
 from streams.stores.opener import Stores, memory_stores
 
 NAMES = Features.__slots__

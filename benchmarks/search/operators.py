@@ -30,8 +30,9 @@ from benchmarks.search.vector_index import server, wait_until_optimized
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
 from streams.gateway.app import create_app
 from streams.local.demo import unpack
-from streams.models.opening import IN_PROCESS, open_models
+from streams.models.opening import open_models
 from streams.settings import Settings
+from streams.settings.servers import IN_PROCESS
 from streams.statements.statement import PageStatements
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.qdrant.index import QdrantIndex

@@ -20,9 +20,10 @@ from streams.local.servers.server import StoreServer, start_all
 from streams.local.servers.triton import Triton, why_not
 from streams.local.tls.access import apply_grants
 from streams.local.tls.identities import OPERATOR, Identities
-from streams.models.opening import IN_PROCESS, run_in_process
+from streams.models.opening import run_in_process
 from streams.servers import NAMES, SERVERS, find, server_of
 from streams.settings import Settings
+from streams.settings.servers import IN_PROCESS
 from streams.topology import grants
 
 Warn = Callable[[str], None]

@@ -21,6 +21,7 @@ from streams.models.inference.cross_encoder import CrossEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import (
     CHAIN_MODEL,
+    LOCAL_REPOSITORY,
     SERVER_MODEL,
     check_files,
     model_info,
@@ -32,7 +33,6 @@ from streams.models.protocols import Embedder, Link, ModelInfo, Models, TextRole
 from streams.settings import Settings
 from streams.tracing import span
 
-LOCAL_REPOSITORY = "local"
 VERSION = "1"
 BULK_NICE = 5
 """Niceness added to the threads that embed statements and link them: the process's other work, such as events of other

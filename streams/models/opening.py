@@ -1,9 +1,11 @@
 """The choice of the models' place: Triton, this process, or a server of OpenAI's API (`triton.url`)."""
 
+from dataclasses import replace
+
+from streams.models.other_models import RepositoryModels
 from streams.models.protocols import ModelInfo, Models
 from streams.settings import Settings
-
-IN_PROCESS = "inprocess:"
+from streams.settings.servers import IN_PROCESS
 
 
 def run_in_process(settings: Settings) -> bool:
@@ -18,6 +20,17 @@ def has_local_description(settings: Settings) -> bool:
 
 async def open_models(settings: Settings) -> Models:
     """Open the models, and check that they exist. Raises StoreUnavailable (or UsageError for missing local files)."""
+    models = await _open_alone(settings)
+    others = RepositoryModels(settings, _open_alone)
+
+    async def close() -> None:
+        await others.close()
+        await models.close()
+
+    return replace(models, close=close, other_models=others)
+
+
+async def _open_alone(settings: Settings) -> Models:
     # Here, because one place loads gRPC and the other one a model's runtime, and a process needs only one of them.
     if run_in_process(settings):
         from streams.models.inprocess import open_in_process

@@ -1,7 +1,7 @@
 """The embedding model, the chain model and the reranker."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
@@ -107,6 +107,20 @@ class Reranker(Protocol):
         """Return the score of each text. Only scores of one query can be compared."""
 
 
+class OtherModels(Protocol):
+    """The embedding models that a process has besides the one of its settings."""
+
+    async def find(self, fits: Callable[[ModelInfo], bool]) -> Embedder | None:
+        """Return the embedder of a model whose description fits, opened. None: there is none. Raises its errors."""
+
+
+class NoOtherModels:
+    """See `OtherModels`. There are none."""
+
+    async def find(self, fits: Callable[[ModelInfo], bool]) -> Embedder | None:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Models:
     """The models that a process uses, and a function that closes them."""
@@ -115,3 +129,4 @@ class Models:
     chains: ChainModel
     reranker: Reranker
     close: Callable[[], Awaitable[None]]
+    other_models: OtherModels = field(default_factory=NoOtherModels)

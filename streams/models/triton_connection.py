@@ -97,6 +97,15 @@ class TritonConnection:
         config: dict[str, Any] = answer["config"]
         return config
 
+    async def models(self) -> list[str]:
+        """Return the names of the models that are ready."""
+        answer = await self._try_request(
+            "",
+            lambda client, seconds: client.get_model_repository_index(as_json=True, client_timeout=seconds),
+            self._settings.timeout_seconds,
+        )
+        return sorted(model["name"] for model in answer.get("models", []) if model.get("state") == "READY")
+
     async def busy(self, model: str) -> "Busy":
         """Return the time that the model's instances have computed since the server's start (seconds)."""
         answer = await self.statistics(model)

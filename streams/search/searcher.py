@@ -124,7 +124,7 @@ class Searcher:
         now = self.clock()
         page = cut_page(ranked, request, trace, now)
         if self._recall is not None and query.dense is not None and trace.states["dense"] != "failed":
-            self._recall.offer(query.dense)
+            self._recall.offer(query.dense, query.collection)
         if self._index_bound is not None:
             self._index_bound.offer()
         following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
@@ -191,7 +191,7 @@ class Searcher:
 
     async def _read(self, depth: Depth, query: IndexQuery, deadline: Deadline, trace: Trace) -> Candidates:
         """Return the lists of this depth, with the weight of meaning in the trace."""
-        retrieval = Retrieval(self._stores, query.request.visible, query.filters, depth.statements)
+        retrieval = Retrieval(self._stores, query.request.visible, query.filters, depth.statements, query.collection)
         found = await read_lists(retrieval, query, deadline, trace, self._on_failure)
         if trace.model:
             trace.similarities = {hit.id: trace.model.closeness(hit.score) for hit in found.dense}
@@ -234,7 +234,7 @@ class Searcher:
             return await self._ranker.rank(context, deadline, trace)
 
     async def _find_rare_words(self, query: IndexQuery, found: Candidates, deadline: Deadline) -> tuple[RareWord, ...]:
-        retrieval = Retrieval(self._stores, query.request.visible, query.filters, RARE_STATEMENTS)
+        retrieval = Retrieval(self._stores, query.request.visible, query.filters, RARE_STATEMENTS, query.collection)
         find = partial(find_rare_words, retrieval, query.named, found)
         return await self._rare_words.read(find, deadline.for_rare_words()) or ()
 

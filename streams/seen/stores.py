@@ -19,7 +19,7 @@ from streams.crawl.urls import host_of
 from streams.errors import MissingBlob
 from streams.ledger.history import read_record_and_history, url_of
 from streams.maintenance.frontier_hosts import NOT_READ, InFrontier, read_in_frontier, reason_left_out, why_disallowed
-from streams.models.protocols import ChainModel, Embedder, Reranker
+from streams.models.protocols import ChainModel, Reranker
 from streams.robot_name import ProductToken
 from streams.seen.history import is_known_by_link, named_pages, seen_history, seen_record
 from streams.seen.suggestions import SeesHost, seen_suggestions, seen_words
@@ -48,6 +48,8 @@ from streams.stores.protocols import (
     Visible,
 )
 from streams.stores.rows import unpack_list
+from streams.stores.searched_model import SearchedModel
+from streams.stores.vector_collection import ENTITIES_ALIAS
 from streams.vectors.recall import Recall, compare_searches
 
 MAX_NAMED = 50
@@ -78,12 +80,27 @@ class SeenStores:
 
     def __init__(self, stores: Stores) -> None:
         self.__stores = stores
+        self.__statements = SearchedModel(
+            lambda: stores.embedder, lambda: stores.other_models, lambda: stores.vectors.active()
+        )
+        self.__entities = SearchedModel(
+            lambda: stores.embedder,
+            lambda: stores.other_models,
+            lambda: stores.entity_vectors.active(),
+            alias=ENTITIES_ALIAS,
+        )
 
     # Stores that hold nothing of a page, or only what is made of pages for everybody.
 
     @property
-    def embedder(self) -> Embedder:
-        return self.__stores.embedder
+    def embedder(self) -> SearchedModel:
+        """The model of the collection of statements that searches read."""
+        return self.__statements
+
+    @property
+    def entity_embedder(self) -> SearchedModel:
+        """The model of the collection of entities that searches read."""
+        return self.__entities
 
     @property
     def chains(self) -> ChainModel:
@@ -109,28 +126,22 @@ class SeenStores:
     def entities(self) -> Entities:
         return self.__stores.entities
 
-    async def active_collection(self) -> str | None:
-        """Return the name of the collection that searches read."""
-        return await self.__stores.vectors.active()
-
-    async def active_entities(self) -> str | None:
-        """Return the name of the collection of entities that searches read."""
-        return await self.__stores.entity_vectors.active()
-
-    async def nearest_entities(self, dense: Sequence[float], limit: int) -> Sequence[Hit]:
+    async def nearest_entities(
+        self, dense: Sequence[float], limit: int, collection: str | None = None
+    ) -> Sequence[Hit]:
         """Return the entities with the nearest vectors, the nearest first."""
         found = await self.__stores.entity_vectors.candidates(
-            dense=dense, sparse=None, visible=FOR_EVERYBODY, limit=limit
+            dense=dense, sparse=None, visible=FOR_EVERYBODY, limit=limit, collection=collection
         )
         return found.dense
 
-    async def entity_vectors(self, points: Sequence[UUID]) -> list[Sequence[float]]:
+    async def entity_vectors(self, points: Sequence[UUID], collection: str | None = None) -> list[Sequence[float]]:
         """Return the vectors of these points of entities, without points that are missing."""
-        return await self.__stores.entity_vectors.dense_vectors(points)
+        return await self.__stores.entity_vectors.dense_vectors(points, collection)
 
-    async def compare_searches(self, vector: Sequence[float]) -> Recall | None:
+    async def compare_searches(self, vector: Sequence[float], collection: str | None) -> Recall | None:
         """Return how well the index finds the nearest of all statements: two numbers, and no statement."""
-        return await compare_searches(self.__stores.vectors, vector)
+        return await compare_searches(self.__stores.vectors, vector, collection)
 
     async def host_ranks(self, hosts: Sequence[str]) -> dict[str, HostRank]:
         """Return the ranks of hosts. The links of a private page have no part in them."""
@@ -164,10 +175,16 @@ class SeenStores:
         visible: Visible,
         filters: Filters,
         limit: int,
+        collection: str | None = None,
     ) -> Candidates:
         """Return the best statements by meaning and by words (`VectorIndex.candidates`)."""
         return await self.__stores.vectors.candidates(
-            dense=dense, sparse=sparse, visible=visible, filters=filters, limit=limit
+            dense=dense,
+            sparse=sparse,
+            visible=visible,
+            filters=filters,
+            limit=limit,
+            collection=collection,
         )
 
     async def search_pages(
@@ -179,10 +196,17 @@ class SeenStores:
         visible: Visible,
         filters: Filters,
         limit: int,
+        collection: str | None = None,
     ) -> list[tuple[Hit, ...]]:
         """Return the best statements of each of these pages (`VectorIndex.search_pages`)."""
         return await self.__stores.vectors.search_pages(
-            pages, dense=dense, sparse=sparse, visible=visible, filters=filters, limit=limit
+            pages,
+            dense=dense,
+            sparse=sparse,
+            visible=visible,
+            filters=filters,
+            limit=limit,
+            collection=collection,
         )
 
     async def first_statements(self, pages: Sequence[UUID], count: int, *, visible: Visible) -> list[Hit]:
@@ -193,9 +217,12 @@ class SeenStores:
         """Return all statements of a page in this collection, by ordinal."""
         return _seen_hits(await self.__stores.vectors.scroll(collection, page), visible)
 
-    async def vectors_of(self, hits: Sequence[Hit], *, visible: Visible) -> list[Sequence[float]]:
+    async def vectors_of(
+        self, hits: Sequence[Hit], *, visible: Visible, collection: str | None = None
+    ) -> list[Sequence[float]]:
         """Return the vectors of these statements, without statements that are missing."""
-        return await self.__stores.vectors.dense_vectors([hit.id for hit in _seen_hits(hits, visible)])
+        ids = [hit.id for hit in _seen_hits(hits, visible)]
+        return await self.__stores.vectors.dense_vectors(ids, collection)
 
     async def normalized(self, pages: Sequence[UUID], *, visible: Visible) -> dict[UUID, Normalized]:
         """Return the part `normalized` of the record of each page that has one."""

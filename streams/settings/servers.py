@@ -133,6 +133,8 @@ class QdrantSettings(SettingsGroup):
         return current_secret(self.api_key_file)
 
 
+IN_PROCESS = "inprocess:"
+"""The address of models that run inside the process that uses them."""
 OPENAI = "openai+"
 """The beginning of an address of an embedding server with the API of OpenAI, before `http://` or `https://`."""
 DEFAULT_MODEL = "e5"

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from streams.errors import UsageError
-from streams.models.protocols import ChainModel, Embedder, Reranker
+from streams.models.protocols import ChainModel, Embedder, NoOtherModels, OtherModels, Reranker
 from streams.servers import STORES, Store, find, server_of
 from streams.settings import Settings
 from streams.stores.protocols import (
@@ -74,6 +74,7 @@ class Stores:
     embedder: Embedder = _field_of("models")
     chains: ChainModel = _field_of("models")
     reranker: Reranker = _field_of("models")
+    other_models: OtherModels = _field_of("models")
     unfinished_restore: Callable[[], Awaitable[str]] | None = dataclasses.field(
         default=None, metadata={_ROLE: "records"}
     )
@@ -203,4 +204,5 @@ def memory_stores() -> Stores:
         embedder=models.MemoryEmbedder(),
         chains=models.MemoryChains(),
         reranker=models.MemoryReranker(),
+        other_models=NoOtherModels(),
     )

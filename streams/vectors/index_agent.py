@@ -25,6 +25,10 @@ the index. A removal by an earlier visit writes its record, and then reads the r
 removal and passes the page on, or the removal sees the visit: then the page is indexed anew with the visit's generation
 (`unchanged_since`).
 
+Searches may read the collection of another model than the one that made the vectors: the alias was moved while events
+waited, or workers have the next model already. Then the page's points are written to that collection, too, with vectors
+that this stage makes, in the same steps: at each moment, what was indexed is searched (`SearchedModel`).
+
 (*) The older page yields (`_yield_to_newer`): its worker removes its points, and writes the newer page's points again.
 Two generations of a page have one point for a statement with the same text, so the older page may have overwritten it.
 (**) Such an overwritten point stays: its text is the same in both generations.
@@ -35,6 +39,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
+from uuid import UUID
+
+import numpy as np
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
 from schemas.pages import ModelName
@@ -47,6 +54,7 @@ from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed, Normalized, PageRecord, Removed
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
+from streams.stores.searched_model import Searched, SearchedModel
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.batching import LongPages
 from streams.vectors.page_records import (
@@ -58,10 +66,12 @@ from streams.vectors.page_records import (
     with_audience,
     with_embedded,
 )
-from streams.vectors.points import PagePoints, decode_vectors
+from streams.vectors.points import PagePoints, decode_vectors, texts_of
 
 CRAWL = "crawl"
 """Source of the pages that the crawler fetched. Only their ages are measured."""
+PART_TEXTS = 512
+"""Maximum texts that are embedded for the searched collection before the stage shows progress."""
 MAX_ROUNDS = 5
 """Maximum number of newer pages that an older page yields to. It is more than one, because further pages may come."""
 
@@ -73,6 +83,12 @@ class IndexAgent(Agent):
         self._stores = stores
         self._now = now
         self._collections: dict[ModelName, str] = {}
+        self._searched = SearchedModel(
+            lambda: stores.embedder,
+            lambda: stores.other_models,
+            lambda: stores.vectors.active(),
+            role="passage",
+        )
         self._ages = RecentAge()
         self._long_pages = LongPages()
         # The sites are read whatever the settings say: points of a private site must not become public by a setting.
@@ -90,23 +106,26 @@ class IndexAgent(Agent):
             event = unchanged
         assert isinstance(event, PageEmbedded)
         async with self._long_pages.turn(delivery, event.statements):
-            return await self._index(event, delivery.at)
+            return await self._index(event, delivery.at, delivery.note_part)
 
-    async def _index(self, event: PageEmbedded, at: int) -> Sequence[Event]:
+    async def _index(self, event: PageEmbedded, at: int, note_part: Callable[[], None]) -> Sequence[Event]:
         record = await self._stores.pages.get(event.page_id)
         if superseded_below(record, event.generation):
             # Before a crash, this event may have written points.
-            return await self._yield_to_newer(event, record)
+            return await self._yield_to_newer(event, record, note_part)
+        await self._searched.refresh()
         try:
             made_of = with_embedded(record, event)
             points = await self._read_points(event, event.statements_ref, event.vectors_ref, event.generation, made_of)
         except PageErased:  # the removal came after the read of the records
             return []
         page = points.page
-        collection = await self._write(event, points, replace=_has_other_statements(record.indexed, event))
+        replace = _has_other_statements(record.indexed, event)
+        collection = await self._write(event, points, replace=replace)
+        searched = await self._write_searched(event, points, note_part, replace=replace)
         record = await self._stores.pages.get(event.page_id)
         if superseded_below(record, event.generation):
-            return await self._yield_to_newer(event, record)
+            return await self._yield_to_newer(event, record, note_part)
         if _is_new_fetch(record, event):
             self._ages.note(event.generation / 1_000_000, self._now())
         # A record of an earlier generation is replaced, whatever the senders' clocks were.
@@ -128,9 +147,7 @@ class IndexAgent(Agent):
         await self._stores.pages.put(event.page_id, part, part.at)
         # After the record: a worker that read the records before has written its older points by now.
         # Overwritten points of this page stay: a statement has the same text in both generations.
-        await self._stores.vectors.remove_page(
-            collection, event.page_id, before_generation=event.generation, keep=points.ids
-        )
+        await self._remove_points(event, event.generation, [collection, *searched], points.ids)
         return [PageIndexed.following(event, **made)]
 
     async def _read_points(
@@ -144,14 +161,16 @@ class IndexAgent(Agent):
         facts = with_audience(facts_of(record, generation), await self._audiences.of(event.url))
         return PagePoints.of(decode_statements(content), vectors, facts)
 
-    async def _yield_to_newer(self, event: PageEmbedded, record: PageRecord) -> Sequence[Event]:
+    async def _yield_to_newer(
+        self, event: PageEmbedded, record: PageRecord, note_part: Callable[[], None]
+    ) -> Sequence[Event]:
         """Remove the event's points, and write the newest page's points again. Emits nothing.
 
             newest in the records        what is done
             a removal                    the event's points are removed from all collections
-            a page of another model      nothing: the two pages are in two collections, and either may be searched
             a page of the same model     the event's points are removed, the page's points are written again, and the
                                          records are read again
+            a page of another model      the same in the collection that searches read, if the event's model is another
 
         Raises TransientError if newer records came MAX_ROUNDS times meanwhile.
         """
@@ -161,28 +180,63 @@ class IndexAgent(Agent):
             if newest.generation != below:  # a removal is newer than all pages
                 await self._remove_points(event, below, await self._stores.vectors.collections())
                 return []
-            if newest.embedded_by != event.embedded_by:
+            searched = self._searched.other_than(event.embedded_by)
+            collections = [newest.collection] if newest.embedded_by == event.embedded_by else []
+            collections += [searched.collection] if searched else []
+            if not collections:
                 return []
-            await self._remove_points(event, below, [newest.collection])
-            await self._restore_points(event, record)
+            await self._remove_points(event, below, collections)
+            await self._restore_points(event, record, collections, note_part)
             record = await self._stores.pages.get(event.page_id)
             if superseded_below(record, event.generation) == below:
                 return []
         raise TransientError(f"page {event.page_id} keeps changing: {MAX_ROUNDS} newer ones came")
 
-    async def _restore_points(self, event: PageEmbedded, record: PageRecord) -> None:
+    async def _restore_points(
+        self, event: PageEmbedded, record: PageRecord, collections: Sequence[str], note_part: Callable[[], None]
+    ) -> None:
         """Write the points of the indexed page again."""
         newest = record.indexed
         points = await self._read_points(event, newest.statements_ref, newest.vectors_ref, newest.generation, record)
-        with suppress(MissingCollection):
-            await self._upsert(newest.collection, points)
+        searched = self._searched.other_than(newest.embedded_by)
+        for collection in collections:
+            with suppress(MissingCollection):
+                if searched and collection == searched.collection:
+                    points = await self._embedded_by(searched, points, note_part)
+                await self._upsert(collection, points)
 
     async def _remove_points(
-        self, event: PageEmbedded | PageRemoved, below: int | None, collections: Sequence[str]
+        self,
+        event: PageEmbedded | PageRemoved,
+        below: int | None,
+        collections: Sequence[str],
+        keep: Sequence[UUID] = (),
     ) -> None:
         for collection in collections:
             with suppress(MissingCollection):  # dropped after the listing: its points are gone, too
-                await self._stores.vectors.remove_page(collection, event.page_id, before_generation=below)
+                await self._stores.vectors.remove_page(collection, event.page_id, before_generation=below, keep=keep)
+
+    async def _write_searched(
+        self, event: PageEmbedded, points: PagePoints, note_part: Callable[[], None], *, replace: bool
+    ) -> list[str]:
+        """Write the page to the collection that searches read, if another model fills it. Return its name, if any."""
+        searched = self._searched.other_than(event.embedded_by)
+        if searched is None:
+            return []
+        with suppress(MissingCollection):
+            points = await self._embedded_by(searched, points, note_part)
+            await self._write_to(searched.collection, event, points, replace)
+        return [searched.collection]
+
+    async def _embedded_by(self, searched: Searched, points: PagePoints, note_part: Callable[[], None]) -> PagePoints:
+        """Return the points with vectors of the model of the searched collection, in the precision of stored ones."""
+        texts = texts_of(points.page)
+        vectors = np.empty((len(texts), searched.model.dimensions), np.float16)
+        for start in range(0, len(texts), PART_TEXTS):
+            part = texts[start : start + PART_TEXTS]
+            vectors[start : start + PART_TEXTS] = await searched.embedder.embed(part, "passage")
+            note_part()
+        return PagePoints.of(points.page, vectors, points.facts)
 
     async def _upsert(self, collection: str, points: PagePoints) -> None:
         for start in points.starts():

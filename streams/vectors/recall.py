@@ -34,7 +34,10 @@ async def recall_of(index: VectorIndex, collection: str, vector: Sequence[float]
     return Recall(found, len(exact))
 
 
-async def compare_searches(index: VectorIndex, vector: Sequence[float]) -> Recall | None:
-    """Return the recall of a search of this vector in the active collection. None: there is no collection."""
-    collection = await index.active()
+async def compare_searches(index: VectorIndex, vector: Sequence[float], collection: str | None = None) -> Recall | None:
+    """Return the recall of a search of this vector in a collection; None: in the one that searches read.
+
+    The result is None if there is no collection.
+    """
+    collection = collection or await index.active()
     return await recall_of(index, collection, vector) if collection else None

@@ -44,6 +44,7 @@ ASKED: dict[str, str] = {
     "streams/local": OWN,
     "streams/gateway/tools/http.py": OWN,  # the gateway's own API, inside the process
     "triton_models/check_server.py": OWN,  # a probe beside its server
+    "triton_models/describe_server.py": USERS,  # the server of a model that a person describes
     "triton_models/export.py": USERS,  # downloads the model that a person named, to build it
     "triton_models/export_rerank.py": USERS,
     "streams/plain_http.py": OPERATORS,  # the clients of such servers

@@ -23,11 +23,11 @@ SEES_ALL = {"gateway/app.py": "the operators' port", "gateway/access/guard.py": 
 STAGES = ("knowledge/agent.py", "knowledge/reindexing.py", "knowledge/dumps/", "queries/")
 """Stages and jobs within these packages. They answer nobody."""
 OF_NO_PAGE = {
-    "active_collection", "active_entities", "nearest_entities", "entity_vectors", "compare_searches", "host_ranks",
+    "nearest_entities", "entity_vectors", "compare_searches", "host_ranks",
     "examination", "clicks_of", "probe", "parts",
 }  # fmt: skip
 """The reads that need no reader: of models, entities and notes of builds, and what is made of pages for everybody."""
-HANDED_ON = {"embedder", "chains", "reranker", "notes", "api_keys", "suggestions", "entities"}
+HANDED_ON = {"embedder", "entity_embedder", "chains", "reranker", "notes", "api_keys", "suggestions", "entities"}
 """The stores that a `SeenStores` hands on: they hold no page, and the reads of suggestions take their reader, too."""
 
 

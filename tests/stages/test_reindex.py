@@ -7,6 +7,7 @@ import pytest
 
 from schemas import PageRemoved
 from schemas.ids import page_id
+from streams.commands.operate import reindex as reindex_module
 from streams.commands.operate.reindex import _fill_and_switch, _switch_collection
 from streams.errors import MissingBlob
 from streams.maintenance.page_writer import Pace
@@ -18,6 +19,12 @@ from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed, Normalized
 from streams.vectors.index_agent import IndexAgent
 from tests.stages.reindexing import AT, PAGES, Counting, delivery, fill, filled_stores, found, index_page, payloads, url
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits until the workers see a switch."""
+    monkeypatch.setattr(reindex_module, "SEEN_SECONDS", 0.0)
 
 
 @pytest.fixture

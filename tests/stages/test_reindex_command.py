@@ -18,6 +18,12 @@ from streams.stores.opener import Stores, memory_stores
 from tests.stages.reindexing import PAGES, filled_stores, lose_statements, url
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits until the workers see a switch."""
+    monkeypatch.setattr(reindex_module, "SEEN_SECONDS", 0.0)
+
+
 @pytest.fixture
 async def stores() -> Stores:
     return await filled_stores()

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from schemas.ids import page_id
+from streams.commands.operate import reindex as reindex_module
 from streams.commands.operate.reindex import _fill_and_switch
 from streams.maintenance import page_writer
 from streams.maintenance.reindexing import Reindexer, Verification
@@ -14,6 +15,12 @@ from streams.models.memory import MemoryEmbedder
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
 from tests.stages.reindexing import AT, PAGES, alter, fill, filled_stores, index_page, lose_statements, payloads, url
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits until the workers see a switch."""
+    monkeypatch.setattr(reindex_module, "SEEN_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -75,8 +75,7 @@ def make_plan(
 
 def _dimensions_of_model() -> int | None:
     """Return the dimensions of the configured model; None if this machine doesn't have it."""
-    from streams.models.inference.repository import model_info, parameters_of, read_config
-    from streams.models.inprocess import LOCAL_REPOSITORY
+    from streams.models.inference.repository import LOCAL_REPOSITORY, model_info, parameters_of, read_config
 
     settings = load_settings()
     folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model

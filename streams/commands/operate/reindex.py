@@ -24,9 +24,13 @@ from streams.plain_text import count_of
 from streams.statements.sandbox_tasks import drafting_pool
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import VectorIndex
+from streams.stores.searched_model import CHECK_SECONDS
 
 MAX_PASSES = 5
 """Maximum passes over all pages. Each pass writes the pages that were indexed elsewhere during the pass before."""
+SEEN_SECONDS = 2 * CHECK_SECONDS
+"""Time after a switch until each page is indexed into the searched collection (seconds): workers see the switch within
+half of it, and a page that is being written is written within the rest."""
 NAMED_PAGES = 10
 """Maximum pages of a kind that are named to people. Programs get all pages."""
 
@@ -174,7 +178,12 @@ async def _fill_and_switch(
         switched = switch and not faults and former != collection
         if switched:
             await stores.vectors.activate(collection)
-            # One more pass for the pages that were indexed into the former collection during the last pass.
+            # More passes, for the pages that were indexed into the former collection during the last pass, and before
+            # the workers saw the switch.
+            seen_at = time.monotonic() + SEEN_SECONDS
+            await _one_pass(reindexer, collection, report, again=True)
+            report("Waiting until workers and gateways see the switch")
+            await asyncio.sleep(max(seen_at - time.monotonic(), 0))
             await _one_pass(reindexer, collection, report, again=True)
             failed += outcome.failed
     finally:

@@ -18,9 +18,9 @@ from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
 from streams.local.home import StackState, environment_digests, make_home, read_state, running_state
 from streams.local.reporting import TerminalReport, read_reports
-from streams.models.opening import IN_PROCESS
 from streams.servers import server_of
 from streams.settings import GatewaySettings, stack_file
+from streams.settings.servers import IN_PROCESS
 
 STOP_SECONDS = 75.0
 """Time after which a supervisor that doesn't stop is killed (seconds). Its own graces add up to less."""

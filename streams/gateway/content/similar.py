@@ -139,7 +139,8 @@ async def _similar(
 async def _nearest(context: GatewayContext, data: PageData, visible: Visible) -> list[Hit]:
     """Return the statements of other pages that are nearest to the mean of the page's vectors, the nearest first."""
     own = data.statements[:READ_STATEMENTS]
-    vectors = await context.stores.vectors_of(own, visible=visible)
+    collection = (await context.stores.embedder.look()).collection
+    vectors = await context.stores.vectors_of(own, visible=visible, collection=collection)
     if not vectors:
         raise ProblemError(Problem("no-content", "The page is not in the index."))
     mean = np.mean(np.asarray(vectors, dtype=np.float32), axis=0)
@@ -150,6 +151,7 @@ async def _nearest(context: GatewayContext, data: PageData, visible: Visible) ->
         visible=visible,
         filters=Filters(exclude_pages=(data.page_id,)),
         limit=READ_CANDIDATES,
+        collection=collection,
     )
     return list(found.dense)
 

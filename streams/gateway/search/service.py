@@ -218,6 +218,7 @@ class SearchService:
         try:
             with suppress(TimeoutError, RiffleError):
                 async with asyncio.timeout(MODEL_LOAD_SECONDS):
+                    await self._stores.embedder.refresh()
                     await self._stores.embedder.embed(["rehearsal of a search"], "query")
             running = self._core.start("rehearsal of a search", visible=FOR_EVERYBODY)
             await asyncio.gather(running.results, running.beside, read_optional_parts(self._stores))

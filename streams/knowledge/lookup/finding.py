@@ -17,9 +17,10 @@ from streams.knowledge.lookup.panel import MAX_OTHERS, Panel, RelatedEntity, ids
 from streams.knowledge.lookup.readings import Reading, read_query
 from streams.knowledge.names import name_key, name_keys
 from streams.knowledge.points import point_id, readable_record
-from streams.search.retrieval.model_fit import ActiveModel
+from streams.search.retrieval.model_fit import mismatch
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import NamedEntity
+from streams.stores.searched_model import ModelInUse
 from streams.stores.vector_collection import ENTITIES_ALIAS
 
 MAX_WITH_NAME = 12
@@ -60,7 +61,6 @@ class Finder:
 
     def __init__(self, stores: SeenStores) -> None:
         self._stores = stores
-        self._active_model = ActiveModel(stores.active_entities, ENTITIES_ALIAS)
 
     async def look_up(self, text: str) -> Lookup:
         """Return what a query may ask for. Raises the stores' errors."""
@@ -76,10 +76,11 @@ class Finder:
             return lookup
         near: list[tuple[Entity, float]] = []
         similar: dict[str, float] = {}
-        model = await self._stores.embedder.info("query")
-        if not await self._active_model.mismatch(model):
-            vector, found_near = await self._nearest(text)
-            cosines = await self._similarities([one.entity_id for one, _, _ in exact], vector)
+        in_use = await self._stores.entity_embedder.look()
+        model = await in_use.embedder.info("query")
+        if not mismatch(in_use.collection, model, ENTITIES_ALIAS):
+            vector, found_near = await self._nearest(text, in_use)
+            cosines = await self._similarities([one.entity_id for one, _, _ in exact], vector, in_use.collection)
             near = [(entity, model.closeness(score)) for entity, score in found_near]
             similar = {entity_id: model.closeness(cosine) for entity_id, cosine in cosines.items()}
         candidates = [
@@ -107,17 +108,21 @@ class Finder:
             exact += [(one, reading, weight_of(one, reading.name) / total if one in counted else 0.0) for one in having]
         return exact
 
-    async def _nearest(self, text: str) -> tuple[NDArray[np.float32], list[tuple[Entity, float]]]:
+    async def _nearest(self, text: str, in_use: ModelInUse) -> tuple[NDArray[np.float32], list[tuple[Entity, float]]]:
         """Return the vector of the query, and the entities nearest to it."""
-        [vector] = await self._stores.embedder.embed([text], "query")
-        found = await self._stores.nearest_entities(vector, NEAREST)
+        [vector] = await in_use.embedder.embed([text], "query")
+        found = await self._stores.nearest_entities(vector, NEAREST, in_use.collection)
         records = await self.records(hit.payload.url for hit in found)
         return vector, [(records[hit.payload.url], hit.score) for hit in found if hit.payload.url in records]
 
-    async def _similarities(self, ids: Sequence[str], vector: NDArray[np.float32]) -> dict[str, float]:
+    async def _similarities(
+        self, ids: Sequence[str], vector: NDArray[np.float32], collection: str | None
+    ) -> dict[str, float]:
         """Return the cosines of the query with these entities."""
         unique = list(dict.fromkeys(ids))
-        vectors = await asyncio.gather(*(self._stores.entity_vectors([point_id(one)]) for one in unique[:24]))
+        vectors = await asyncio.gather(
+            *(self._stores.entity_vectors([point_id(one)], collection) for one in unique[:24])
+        )
         found: dict[str, float] = {}
         for one, rows in zip(unique, vectors, strict=False):
             if rows:

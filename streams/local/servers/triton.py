@@ -23,8 +23,8 @@ from streams.local.ports import free_ports
 from streams.local.servers.server import Answer, Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.models.inference.repository import CHAIN_MODEL
-from streams.models.opening import IN_PROCESS
 from streams.settings import Settings, TritonSettings
+from streams.settings.servers import IN_PROCESS
 
 PROBE_SECONDS = 2.0
 BASH_FOLDERS = ("/usr/bin", "/bin")

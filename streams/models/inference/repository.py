@@ -13,6 +13,8 @@ from streams.errors import StoreUnavailable, UsageError
 from streams.models.protocols import RELATED, ModelInfo
 
 Parameters = Mapping[str, str]
+LOCAL_REPOSITORY = "local"
+"""The folder of the models that run on CPUs, inside the folder of the models."""
 CHAIN_MODEL = "statement_chain"
 """The name of the chain model in every repository."""
 SERVER_MODEL = "server_model"

@@ -40,16 +40,24 @@ log = structlog.get_logger(__name__)
 class Retrieval:
     """The reader of one search's lists, under its conditions, with at most `limit` statements in a read."""
 
-    def __init__(self, stores: SeenStores, visible: Visible, filters: Filters, limit: int) -> None:
+    def __init__(
+        self, stores: SeenStores, visible: Visible, filters: Filters, limit: int, collection: str | None = None
+    ) -> None:
         self._stores = stores
         self._visible = visible
         self._filters = filters
         self._limit = limit
+        self._collection = collection
 
     async def __call__(self, *, dense: Sequence[float] | None, sparse: SparseVector | None) -> Candidates:
         """Return the lists for these vectors. A list whose vector is None is empty. Raises what the index raises."""
         found = await self._stores.candidates(
-            dense=dense, sparse=sparse, visible=self._visible, filters=self._filters, limit=self._limit
+            dense=dense,
+            sparse=sparse,
+            visible=self._visible,
+            filters=self._filters,
+            limit=self._limit,
+            collection=self._collection,
         )
         left_out: set[UUID] = set()
         for _ in range(MAX_READS - 1):
@@ -67,6 +75,7 @@ class Retrieval:
                 visible=self._visible,
                 filters=replace(self._filters, exclude_pages=tuple(sorted(left_out))),
                 limit=self._limit,
+                collection=self._collection,
             )
             found = _append(found, more)
         return found
@@ -82,6 +91,7 @@ class Retrieval:
                 visible=self._visible,
                 filters=replace(self._filters, page_id=page),
                 limit=ADDRESSED_STATEMENTS,
+                collection=self._collection,
             )
             for page in pages
         ]
@@ -98,6 +108,7 @@ class Retrieval:
             visible=self._visible,
             filters=self._filters,
             limit=self._limit,
+            collection=self._collection,
         )
         pages = frozenset(hit.payload.page_id for hit in found.sparse)
         return RareWord(text, pages) if len(found.sparse) < self._limit else None
@@ -173,7 +184,8 @@ async def read_lists_of_pages(
     """Return the lists of each page: by meaning for the query and for each of its clauses, and by words behind them."""
     vectors = [query.dense] if query.dense is not None else []
     if clauses:
-        vectors += list((await stores.embedder.embed(clauses, "query")).tolist())
+        embedder = query.in_use.embedder if query.in_use else stores.embedder
+        vectors += list((await embedder.embed(clauses, "query")).tolist())
     found = await stores.search_pages(
         pages,
         dense=vectors,
@@ -181,6 +193,7 @@ async def read_lists_of_pages(
         visible=query.request.visible,
         filters=query.filters,
         limit=limit,
+        collection=query.collection,
     )
     each = len(vectors) + (query.sparse is not None)
     return {page: found[place * each : (place + 1) * each] for place, page in enumerate(pages)}

@@ -112,7 +112,7 @@ class IndexBound:
             query = await self._queries.read(parse(text, options=self._options, visible=FOR_EVERYBODY), deadline, trace)
         except InvalidQuery:
             return None
-        retrieval = Retrieval(self._stores, query.request.visible, query.filters, READ_STATEMENTS)
+        retrieval = Retrieval(self._stores, query.request.visible, query.filters, READ_STATEMENTS, query.collection)
         found = await read_lists(retrieval, query, deadline, trace, self._on_failure)
         if trace.model is None or trace.model.name not in model_bounds() or not found.dense:
             return None
@@ -144,11 +144,11 @@ class RecallProbe:
         self._next_at = float("-inf")
         self._running: asyncio.Task[None] | None = None
 
-    def offer(self, vector: Sequence[float]) -> None:
+    def offer(self, vector: Sequence[float], collection: str | None = None) -> None:
         """Compare the search of this vector in the background, if it is chosen."""
         if self._chance() >= self._share or self._running is not None or self._clock() < self._next_at:
             return
-        self._running = asyncio.create_task(self._probe(vector))
+        self._running = asyncio.create_task(self._probe(vector, collection))
 
     async def drain(self) -> None:
         """End a running probe: nobody waits for the probe."""
@@ -156,10 +156,10 @@ class RecallProbe:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
 
-    async def _probe(self, vector: Sequence[float]) -> None:
+    async def _probe(self, vector: Sequence[float], collection: str | None) -> None:
         try:
             recall = await self._part.read(
-                lambda: self._stores.compare_searches(vector), asyncio.timeout(PROBE_SECONDS)
+                lambda: self._stores.compare_searches(vector, collection), asyncio.timeout(PROBE_SECONDS)
             )
             if recall is not None and recall.expected:
                 self._on_recall(recall.share)

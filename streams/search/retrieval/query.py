@@ -11,11 +11,12 @@ from streams.search.query_language.operators import SITE, Conditions, narrow
 from streams.search.query_language.query import find_addresses, parse_query
 from streams.search.ranking.confidence import NamedWord
 from streams.search.request import SearchRequest
-from streams.search.retrieval.model_fit import MODEL_LANGUAGES, ActiveModel, unknown_language
+from streams.search.retrieval.model_fit import MODEL_LANGUAGES, mismatch, unknown_language
 from streams.search.retrieval.query_embedder import QueryEmbedder
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import Filters, SparseVector, Visible
+from streams.stores.searched_model import ModelInUse
 from streams.vectors.bm25 import MAX_QUERY_TERMS, named_query_words, query_vector
 
 UNKNOWN_LANGUAGE = "und"
@@ -41,6 +42,13 @@ class IndexQuery:
     """False if the query has only operators, so that `text` is their values."""
     addresses: tuple[str, ...] = ()
     """The URLs that the query may be, if it is the address of a page."""
+    in_use: ModelInUse | None = None
+    """The model of the vector, and the collection to read."""
+
+    @property
+    def collection(self) -> str | None:
+        """The collection to read. None: the one that searches read."""
+        return self.in_use.collection if self.in_use else None
 
     @property
     def is_of_one_site(self) -> bool:
@@ -52,8 +60,8 @@ class QueryReader:
     """The reader of the queries of one process. It holds the cache of vectors."""
 
     def __init__(self, stores: SeenStores, on_failure: OnFailure, model_languages: Sequence[str] | None = None) -> None:
-        self._embedder = QueryEmbedder(stores, on_failure)
-        self._active_model = ActiveModel(stores.active_collection)
+        self._embedder = QueryEmbedder(on_failure)
+        self._searched = stores.embedder
         self._model_languages = model_languages
 
     async def read(self, request: SearchRequest, deadline: Deadline, trace: Trace) -> IndexQuery:
@@ -63,7 +71,8 @@ class QueryReader:
             language = request.languages[0] if len(request.languages) == 1 else ""
             named = named_query_words(parsed.text, language)
             sparse = _note_words(query_vector(parsed.text, language), trace)
-        dense = await self._make_dense(parsed.text, request.visible, deadline, trace)
+        in_use = await self._searched.look()
+        dense = await self._make_dense(parsed.text, request.visible, in_use, deadline, trace)
         if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
             dense = None
         if dense is None and sparse is None:
@@ -81,15 +90,16 @@ class QueryReader:
             _as_typed(parsed.text, named),
             parsed.has_text,
             find_addresses(parsed.text),
+            in_use,
         )
 
     async def _make_dense(
-        self, text: str, visible: Visible, deadline: Deadline, trace: Trace
+        self, text: str, visible: Visible, in_use: ModelInUse, deadline: Deadline, trace: Trace
     ) -> Sequence[float] | None:
         if trace.leave_out("dense"):
             return None
-        vector = await self._embedder.embed(text, visible, deadline, trace)
-        if vector is not None and trace.model and (reason := await self._active_model.mismatch(trace.model)):
+        vector = await self._embedder.embed(text, visible, in_use, deadline, trace)
+        if vector is not None and trace.model and (reason := mismatch(in_use.collection, trace.model)):
             trace.fail("dense", reason)
             return None
         return vector

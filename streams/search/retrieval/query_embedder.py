@@ -12,12 +12,12 @@ from functools import partial
 import numpy as np
 
 from streams.caches import RecentCache
-from streams.models.protocols import ModelInfo, Vectors
+from streams.models.protocols import Embedder, ModelInfo, Vectors
 from streams.plain_text import message
 from streams.search.deadline import IN_WORDS, Deadline, OnFailure, OptionalPart, Reason, Rest
 from streams.search.trace import Trace
-from streams.seen.stores import SeenStores
 from streams.stores.protocols import Visible
+from streams.stores.searched_model import ModelInUse
 
 CACHED_VECTORS = 4_096
 """Maximum query vectors kept: 384 dimensions as Python floats make about 12 KB each, 50 MB in all."""
@@ -26,29 +26,36 @@ REST_SECONDS = 2.0
 """Pause without calls to the model after three failures in a row (seconds). Then one query tries the model again."""
 
 
+_Key = tuple[tuple[str, ...], str, str | None]
+"""The audiences of a reader, the query, and the collection that is searched."""
+
+
 class QueryEmbedder:
     """The embedder of one process's queries. The vectors of recent ones are kept, all of one model.
 
     Those who read a private site have vectors of their own: nobody else learns that they have asked the same.
     """
 
-    def __init__(self, stores: SeenStores, on_failure: OnFailure) -> None:
-        self._stores = stores
-        self._vectors: RecentCache[tuple[tuple[str, ...], str], Sequence[float]] = RecentCache(CACHED_VECTORS)
+    def __init__(self, on_failure: OnFailure) -> None:
+        self._vectors: RecentCache[_Key, tuple[ModelInfo, Sequence[float]]] = RecentCache(CACHED_VECTORS)
         self._model: ModelInfo | None = None
         rest = Rest(REST_SECONDS, failures=FAILURES_BEFORE_REST)
         self._part = OptionalPart("embedding of the query", partial(on_failure, "models"), rest)
 
-    async def embed(self, text: str, visible: Visible, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
+    async def embed(
+        self, text: str, visible: Visible, in_use: ModelInUse, deadline: Deadline, trace: Trace
+    ) -> Sequence[float] | None:
         """Return the query's vector, or None: words can be searched without a vector, and the trace has the reason."""
         with trace.timed("embed_ms"):
-            key = visible.audiences, text
-            vector = self._vectors.get(key)
-            if vector is not None:
-                trace.states["dense"], trace.model = "cached", self._model
+            key = visible.audiences, text, in_use.collection
+            known = self._vectors.get(key)
+            if known is not None:
+                trace.states["dense"], (trace.model, vector) = "cached", known
                 return vector
             asked = await self._part.read(
-                lambda: self._ask(text), deadline.for_embedding(), lambda why: trace.fail("dense", _sentence(why))
+                lambda: _ask(in_use.embedder, text),
+                deadline.for_embedding(),
+                lambda why: trace.fail("dense", _sentence(why)),
             )
             if asked is None:
                 return None
@@ -56,13 +63,13 @@ class QueryEmbedder:
             if trace.model != self._model:
                 self._vectors.clear()
                 self._model = trace.model
-            self._vectors.put(key, vector)
+            self._vectors.put(key, asked)
             return vector
 
-    async def _ask(self, text: str) -> tuple[ModelInfo, Sequence[float]]:
-        embedder = self._stores.embedder
-        model = await embedder.info("query")
-        return model, mean_vector(await embedder.embed(parts_of(text), "query"))
+
+async def _ask(embedder: Embedder, text: str) -> tuple[ModelInfo, Sequence[float]]:
+    model = await embedder.info("query")
+    return model, mean_vector(await embedder.embed(parts_of(text), "query"))
 
 
 def _sentence(why: Reason) -> str:

@@ -76,14 +76,15 @@ class MemoryIndex:
         visible: Visible,
         filters: Filters = ANY,
         limit: int = 100,
+        collection: str | None = None,
     ) -> Candidates:
         await asyncio.sleep(0)  # as with a server, others run meanwhile
         if self._active is None:
             return Candidates(limit=limit)
-        collection = self._collections[self._active]
-        by_meaning = [] if dense is None else collection.by_meaning(dense, visible, filters, limit)
+        read = self._collections.get(collection or "") or self._collections[self._active]
+        by_meaning = [] if dense is None else read.by_meaning(dense, visible, filters, limit)
         has_words = sparse is not None and sparse.indices
-        by_words = collection.by_words(sparse, visible, filters, limit) if sparse is not None and has_words else []
+        by_words = read.by_words(sparse, visible, filters, limit) if sparse is not None and has_words else []
         return Candidates(tuple(by_meaning), tuple(by_words), limit)
 
     async def search_pages(
@@ -95,13 +96,16 @@ class MemoryIndex:
         visible: Visible,
         filters: Filters = ANY,
         limit: int = 10,
+        collection: str | None = None,
     ) -> list[tuple[Hit, ...]]:
         asked = [(vector, None) for vector in dense] + ([(None, sparse)] if sparse is not None else [])
         lists = []
         for page in pages:
             of_page = replace(filters, page_id=page)
             for vector, words in asked:
-                found = await self.candidates(dense=vector, sparse=words, visible=visible, filters=of_page, limit=limit)
+                found = await self.candidates(
+                    dense=vector, sparse=words, visible=visible, filters=of_page, limit=limit, collection=collection
+                )
                 lists.append((*found.dense, *found.sparse))
         return lists
 

@@ -143,8 +143,11 @@ class VectorIndex(Protocol):
         visible: Visible,
         filters: Filters = Filters(),
         limit: int = 100,
+        collection: str | None = None,
     ) -> Candidates:
         """Return the best statements by meaning and by words. Without a vector, or without terms, a list is empty.
+
+        They are read from this collection. None, and a collection that was dropped: from the one that searches read.
 
         The weight of a word counts the statements of one audience only. So the scores for a reader are the same with
         and without the pages that are not visible.
@@ -159,6 +162,7 @@ class VectorIndex(Protocol):
         visible: Visible,
         filters: Filters = Filters(),
         limit: int = 10,
+        collection: str | None = None,
     ) -> list[tuple[Hit, ...]]:
         """Return the best statements of each of these pages, for each of these vectors, in one request.
 

@@ -170,6 +170,7 @@ class QdrantIndex:
         visible: Visible,
         filters: Filters = ANY,
         limit: int = 100,
+        collection: str | None = None,
     ) -> Candidates:
         """As the Protocol says, in one round trip. If nothing is indexed, both lists are empty."""
         requests = [
@@ -178,7 +179,7 @@ class QdrantIndex:
             for request in _requests(dense, sparse, visible, filter_, limit, self._approximate)
         ]
         by_meaning, by_words = list[models.ScoredPoint](), list[models.ScoredPoint]()
-        for request, points in zip(requests, await self._query(requests), strict=True):
+        for request, points in zip(requests, await self._query(requests, collection), strict=True):
             (by_meaning if request.using == "dense" else by_words).extend(points)
         return Candidates(_merge_points(by_meaning, limit), _merge_points(by_words, limit), limit)
 
@@ -191,6 +192,7 @@ class QdrantIndex:
         visible: Visible,
         filters: Filters = ANY,
         limit: int = 10,
+        collection: str | None = None,
     ) -> list[tuple[Hit, ...]]:
         asked: list[tuple[Sequence[float] | None, SparseVector | None]] = [(vector, None) for vector in dense]
         asked += [(None, sparse)] if sparse is not None else []
@@ -203,10 +205,12 @@ class QdrantIndex:
             for page in pages
             for vector, words in asked
         ]
-        answered = iter(await self._query([each for several in requests for each in several]))
+        answered = iter(await self._query([each for several in requests for each in several], collection))
         return [_merge_points([point for _ in several for point in next(answered)], limit) for several in requests]
 
-    async def _query(self, requests: Sequence[models.QueryRequest]) -> list[Sequence[models.ScoredPoint]]:
+    async def _query(
+        self, requests: Sequence[models.QueryRequest], collection: str | None
+    ) -> list[Sequence[models.ScoredPoint]]:
         """Return the points of each request, in one round trip. If nothing is indexed, there are none."""
         if not requests:
             return []
@@ -214,8 +218,12 @@ class QdrantIndex:
             async with self._translate_errors():
                 # The client's own method copies all requests first, which takes a millisecond of each search.
                 batch = models.QueryRequestBatch(searches=list(requests))
-                answer = await self._client.http.search_api.query_batch_points(self._alias, query_request_batch=batch)
+                answer = await self._client.http.search_api.query_batch_points(
+                    collection or self._alias, query_request_batch=batch
+                )
         except MissingCollection:
+            if collection:  # it was dropped
+                return await self._query(requests, None)
             return [()] * len(requests)
         return [found.points for found in answer.result or ()]
 

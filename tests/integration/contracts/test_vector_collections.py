@@ -9,6 +9,7 @@ import pytest
 from streams.errors import PoisonError, StoreUnavailable, UsageError
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
+from streams.stores.protocols import EVERYTHING
 from streams.stores.qdrant.index import QdrantIndex
 from tests.integration.contracts.indexes import (
     MODEL,
@@ -120,9 +121,15 @@ async def test_the_alias_moves_all_searches_at_once(index: Index) -> None:
     assert seen == sorted(seen, key=[page("old"), page("new")].index), "never back, never nothing"
     assert seen[-1] == page("new")
     await index.activate(new)
+    named = await index.candidates(dense=axis(7), sparse=None, visible=EVERYTHING, collection=old)
+    assert [hit.payload.page_id for hit in named.dense] == [page("old")], "a search may read the former one on"
+    of_page = await index.search_pages([page("old")], dense=[axis(7)], sparse=None, visible=EVERYTHING, collection=old)
+    assert [len(hits) for hits in of_page] == [1]
     with pytest.raises(UsageError, match="Activate another"):
         await index.drop(new)
     await index.drop(old)
+    left = await index.candidates(dense=axis(7), sparse=None, visible=EVERYTHING, collection=old)
+    assert [hit.payload.page_id for hit in left.dense] == [page("new")], "of one that was dropped: the alias's"
     await index.drop(old)
     assert await index.collections() == [new]
 

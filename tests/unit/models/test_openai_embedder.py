@@ -14,8 +14,7 @@ from structlog.testing import capture_logs
 from streams.doctor.triton import check_answer, check_triton, embedding_model
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, UsageError
 from streams.models import openai_embedder
-from streams.models.inference.repository import model_info, parameters_of, read_config, set_parameters
-from streams.models.inprocess import LOCAL_REPOSITORY
+from streams.models.inference.repository import LOCAL_REPOSITORY, model_info, parameters_of, read_config, set_parameters
 from streams.models.memory import MemoryEmbedder
 from streams.models.openai_answers import PROBES, Request, ServedModel
 from streams.models.openai_embedder import OpenAIEmbedder

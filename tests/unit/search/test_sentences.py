@@ -217,7 +217,7 @@ class Asked:
     def __init__(self, error: Exception | None = None) -> None:
         self.error, self.embedded, self.requests = error, list[str](), list[dict[str, Any]]()
 
-    async def embed(self, texts: Sequence[str], role: str) -> Any:
+    async def embed(self, texts: Sequence[str], role: str, **_: object) -> Any:
         self.embedded += texts
         return np.zeros((len(texts), 2), np.float32)
 
