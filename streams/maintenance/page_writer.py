@@ -12,7 +12,7 @@ afterwards, and points that a newer fetch or a removal has replaced are removed.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
@@ -121,6 +121,16 @@ class PageWriter:
         if len(self._known) < KNOWN_PAGES:
             self._known.add(hash(page))
 
+    async def texts_to_embed(self, page: IndexedPage, record: PageRecord, target: Target) -> Sequence[str]:
+        """Return the texts whose vectors `write` would ask of the model now. Raises PoisonError."""
+        statements = await read_statements(self._stores, page)
+        if (
+            await self.holds(page, statements, target)
+            or await self._kept_vectors(page, record, target.model) is not None
+        ):
+            return ()
+        return texts_of(statements)
+
     async def holds(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
         """Return True if the collection holds the page's points as they would be written now, and no older points."""
         payloads = payloads_of(statements, await self._facts_of(page))
@@ -163,12 +173,19 @@ class PageWriter:
     async def _vectors(
         self, page: IndexedPage, statements: PageStatements, record: PageRecord, model: ModelInfo
     ) -> Vectors:
-        indexed = record.indexed
-        if indexed.embedded_by == model.model and indexed.statements_ref == page.statements_ref:
-            try:
-                return decode_vectors(await self._stores.blobs.get(indexed.vectors_ref), page.statements_ref)
-            except PoisonError:
-                pass  # the blob is damaged or gone: embed again
+        kept = await self._kept_vectors(page, record, model)
+        if kept is not None:
+            return kept
         texts = texts_of(statements)
         self.outcome.embedded += len(texts)
         return await self._batcher.embed(texts) if texts else np.empty((0, model.dimensions), np.float32)
+
+    async def _kept_vectors(self, page: IndexedPage, record: PageRecord, model: ModelInfo) -> Vectors | None:
+        """Return the vectors that the embed stage made of the page with this model, if they are kept and whole."""
+        indexed = record.indexed
+        if indexed.embedded_by != model.model or indexed.statements_ref != page.statements_ref:
+            return None
+        try:
+            return decode_vectors(await self._stores.blobs.get(indexed.vectors_ref), page.statements_ref)
+        except PoisonError:
+            return None  # the blob is damaged or gone: embed again

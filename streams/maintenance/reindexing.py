@@ -12,6 +12,7 @@ only what is missing. The verification writes them too: during a crawl, there ar
 import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -166,6 +167,19 @@ class Reindexer:
             done_part = PartProgress(last, progress.pages, progress.statements)
             await put_progress(self._stores.notes, job, self.host, part, done_part)
         await clear_progress(self._stores.notes, job, self.host)
+
+    async def texts(self) -> AsyncIterator[Sequence[str]]:
+        """Yield the texts of each page that a run would embed now. Pages that can't be read are left out."""
+        target = await self._target()
+        token, last = part_tokens(0)[0], part_tokens(PARTS - 1)[1]
+        while found := await self._stores.pages.scan(token, last, SCANNED_PAGES):
+            token = found[-1][0]
+            for _, page_id in found:
+                record = await self._stores.pages.get(page_id)
+                page = indexed_page(page_id, record)
+                if page is not None and self._wanted(page):
+                    with suppress(PoisonError):  # the run names it
+                        yield await self._writer.texts_to_embed(page, record, target)
 
     async def close(self) -> None:
         await self._writer.close()

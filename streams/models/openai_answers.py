@@ -81,6 +81,19 @@ class Request:
         place = choice % (len(texts) + 1)
         return cls((*texts[:place], PROBES[probe], *texts[place:]), probe, place)
 
+    @classmethod
+    def of_sent(cls, sent: Sequence[str]) -> "Request":
+        """Return the request with these texts, the probe among them. Raises ValueError if they are no request's."""
+        for place, text in enumerate(sent):
+            if text in PROBES and (request := cls.of([*sent[:place], *sent[place + 1 :]])).texts == tuple(sent):
+                return request
+        raise ValueError("no probe is among the texts, or at another place")
+
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        """The texts without the probe."""
+        return self.texts[: self.place] + self.texts[self.place + 1 :]
+
     def body(self, model: ServedModel) -> dict[str, Any]:
         """Return the request's JSON."""
         body: dict[str, Any] = {
@@ -90,7 +103,7 @@ class Request:
         }
         return {**body, "dimensions": model.info.dimensions} if model.asks_dimensions else body
 
-    def vectors(self, answer: bytes, model: ServedModel) -> Vectors:
+    def vectors(self, answer: bytes | object, model: ServedModel) -> Vectors:
         """Return the vectors of the texts without the probe. Raises ValueError with the fault of the answer."""
         vectors = read_vectors(answer, len(self.texts), model.info)
         cosine = cosine_of(vectors[self.place], model.probes[self.probe])
@@ -116,10 +129,13 @@ def as_sent(text: str, prefix: str, max_bytes: int) -> str:
     return prefix + content.decode("utf-8", "ignore") or " "
 
 
-def read_vectors(answer: bytes, rows: int, info: ModelInfo) -> Vectors:
-    """Return the vectors of an answer in the order of its request. Raises ValueError with the answer's fault."""
+def read_vectors(answer: bytes | object, rows: int, info: ModelInfo) -> Vectors:
+    """Return the vectors of an answer (its JSON, or the JSON's value) in the order of its request.
+
+    Raises ValueError with the answer's fault.
+    """
     try:
-        content = orjson.loads(answer)
+        content = orjson.loads(answer) if isinstance(answer, bytes) else answer
     except orjson.JSONDecodeError as error:
         raise ValueError("no JSON") from error
     data = content.get("data") if isinstance(content, Mapping) else None

@@ -100,6 +100,7 @@ class OpenAIEmbedder:
     ) -> None:
         """`key` returns the API key for the next request, or an empty text. `seconds`: maximum time of a batch."""
         self._url, self._model, self._key, self._seconds = url.rstrip("/") + PATH, model, key, seconds
+        self.path = urlsplit(self._url).path
         # Without TLS nothing is verified, and reading the certificates of all authorities takes 35 ms of CPU time.
         verify = False if url.lower().startswith("http:") else verify
         self._client = plain_async_client(follow_redirects=False, trust_env=False, verify=verify)
@@ -112,6 +113,10 @@ class OpenAIEmbedder:
         return cls(
             server_url(settings), model, settings.current_api_key, seconds=settings.timeout_seconds, verify=verify
         )
+
+    @property
+    def model(self) -> ServedModel:
+        return self._model
 
     async def info(self, role: TextRole = "passage") -> ModelInfo:
         return self._model.info

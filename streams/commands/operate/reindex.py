@@ -5,7 +5,8 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -19,12 +20,15 @@ from streams.maintenance.page_writer import Outcome
 from streams.maintenance.recomputing import Recomputer
 from streams.maintenance.reindexing import LEAST_RECALL, Fault, Reindexer
 from streams.models.opening import open_models
-from streams.models.protocols import Models
+from streams.models.protocols import Embedder, Models
 from streams.plain_text import count_of
 from streams.statements.sandbox_tasks import drafting_pool
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import VectorIndex
 from streams.stores.searched_model import CHECK_SECONDS
+
+if TYPE_CHECKING:
+    from streams.models.batch_files import BatchFiles
 
 MAX_PASSES = 5
 """Maximum passes over all pages. Each pass writes the pages that were indexed elsewhere during the pass before."""
@@ -60,6 +64,10 @@ async def reindex(
     entities: Annotated[
         bool, typer.Option("--entities", help="The collection of entities, with --model, --activate, --back or --drop.")
     ] = False,
+    batch: Annotated[
+        Path | None,
+        typer.Option(help="Folder of requests for the server's Batch API, and of their results."),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Fill a model's collection from the statements in Cassandra, verify it, and search it from then on.
@@ -70,11 +78,15 @@ async def reindex(
     With --recompute, the models compute all links and vectors again, page by page. The result is compared with what
     Cassandra and Qdrant hold, and only what differs is written. `riffle doctor --vectors` compares a sample beforehand.
 
+    With --batch, the first run only writes requests, and further runs read the results. Rows without one are named, and
+    asked for directly. So are texts that came since.
+
     Examples:
 
         riffle reindex --model sbert_mpnet --rate 200
         riffle reindex --model sbert_mpnet --host www.sqlite.org --no-switch
         riffle reindex --recompute --rate 200
+        riffle reindex --model served --batch ./batch
         riffle reindex --entities --model sbert_mpnet
         riffle reindex --back
         riffle reindex --drop statements-all-minilm-l6-v2-int8-1
@@ -83,6 +95,8 @@ async def reindex(
         raise UsageError("--activate, --back and --drop stand alone: each only changes which collections there are")
     if model and recompute:
         raise UsageError("--recompute compares pages with the model that they were indexed with: without --model")
+    if batch and (recompute or entities or activate or back or drop):
+        raise UsageError("--batch goes with --model, --host, --rate, --no-switch and --skip-failed only")
     if entities and (host or rate or recompute or skip_failed):
         raise UsageError("--entities goes with --model, --no-switch, --activate, --back and --drop only")
     settings = load_settings()
@@ -104,12 +118,46 @@ async def reindex(
         models = await open_models(settings.model_copy(update={"triton": chosen}))
         stack.push_async_callback(models.close)
         recomputer = await _start_recomputer(stores, models, stack) if recompute else None
-        reindexer = Reindexer(stores, models.embedder, host=only, per_second=rate, recomputer=recomputer)
+        embedder: Embedder = models.embedder
+        if batch:
+            files = _batch_files(batch, embedder)
+            if unready := await _take_batch(files, Reindexer(stores, embedder, host=only)):
+                _print(unready, as_json)
+                return EXIT_NO if unready["batch"].get("waiting") else 0
+            embedder = files.before(embedder)
+        reindexer = Reindexer(stores, embedder, host=only, per_second=rate, recomputer=recomputer)
         collection = await stores.vectors.ensure(await models.embedder.info())
         report = await stack.enter_async_context(reported(stores.notes, "reindex"))
         return await _fill_and_switch(
             stores, reindexer, collection, report, switch=switch and not only, skip_failed=skip_failed, as_json=as_json
         )
+
+
+def _batch_files(folder: Path, embedder: Embedder) -> "BatchFiles":
+    from streams.models.batch_files import BatchFiles  # as below
+    from streams.models.openai_embedder import OpenAIEmbedder  # loads the runtimes of models
+
+    if not isinstance(embedder, OpenAIEmbedder):
+        raise UsageError(
+            "--batch is for a model behind a server of OpenAI's API: RIFFLE_TRITON__URL=openai+https://..."
+        )
+    return BatchFiles(folder, embedder.model, embedder.path)
+
+
+async def _take_batch(files: "BatchFiles", reindexer: Reindexer) -> dict[str, Any] | None:
+    """Write the requests, or read the results. Return an answer, or None if the collection can be filled."""
+    if not files.has_requests:
+        try:
+            with err.status("Writing requests ..."):
+                texts, written = await files.write(reindexer.texts())
+        finally:
+            await reindexer.close()
+        return {"batch": {"texts": texts, "written": written}} if texts else None
+    with err.status("Comparing the results with their requests ..."):
+        state = await asyncio.to_thread(files.read)
+    for line in _first(state.failed):
+        err.print(f"Asked for directly, since its row has no result: {line}")
+    return {"batch": {"texts": state.texts, "waiting": list(state.waiting)}} if state.waiting else None
 
 
 def _host(given: str) -> str:
@@ -244,6 +292,9 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(answer)
         return
+    if "batch" in answer:
+        _print_batch(answer["batch"])
+        return
     if "dropped" in answer:
         out.print(f"Removed {answer['dropped']}.")
         return
@@ -264,6 +315,16 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
         )
     else:
         out.print(f"Searches read {answer['searched']}.")
+
+
+def _print_batch(batch: dict[str, Any]) -> None:
+    if waiting := batch.get("waiting"):
+        out.advise(f"No results of {', '.join(_first(waiting))}. Put them into the folder as .jsonl, and run it again.")
+        return
+    out.advise(
+        f"{count_of(batch['texts'], 'text')} in {', '.join(_first(batch['written']))}. Give each file to the server's "
+        "Batch API, put the results into the same folder as .jsonl, and run it again."
+    )
 
 
 def _print_filling(answer: dict[str, Any]) -> None:
