@@ -28,11 +28,13 @@ _KEPT_QUESTIONS = 256
 _PLAIN = PLAIN_WORDS["en"]
 
 _TIME = re.compile(
-    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}(?:st|nd|rd|th) century\b"
+    r"(?<![\w-])(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}(?:st|nd|rd|th) century\b"
     rf"|\b(?:{'|'.join(MONTHS_IN_ENGLISH)}) \d{{1,2}}\b"
     r"|\b\d{1,3} years\b"
 )
-_NUMBER = re.compile(rf"\d[\d.,]{{0,20}}+|\b(?:{'|'.join((*CARDINALS, *SCALES, 'half'))})\b", re.IGNORECASE)
+_NUMBER = re.compile(
+    rf"\d[\d.,]{{0,20}}+|\b(?:{'|'.join((*CARDINALS, *SCALES, 'half'))})\b(?! or (?:more|less|fewer)\b)", re.IGNORECASE
+)
 _NAME = re.compile(r"\b[A-Z][\w'’-]{1,40}+ (?:[A-Z]\. |(?:de|van|von|the|of) )?[A-Z][\w'’-]{1,40}+")
 _PLACE = re.compile(r"(?:\b(?:in|at|near|from|to|of|on|throughout) (?:the )?|, )([A-Z][\w'’-]{1,40}+)")
 _DEFINED = re.compile(r"\b(?:is|are|was|were|refers?|means?|stands?|describes?)\b")

@@ -11,7 +11,7 @@ from streams.answers.confidence import Judged, Parameters, confidence_of, judge_
 from streams.answers.disagreement import side_by_side
 from streams.answers.evidence import Evidence
 from streams.language.function_words import is_function_word, shown_language
-from streams.language.questions import DEFINING_VERBS, FIRST_WORDS, kind_of_value
+from streams.language.questions import DEFINING_VERBS, FIRST_WORDS, counted_noun, kind_of_value
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import words
 from streams.plain_text import clean_line, clean_text
@@ -19,6 +19,7 @@ from streams.search.query_language.matching import fold, identifiers
 from streams.statements.sentences.open_texts import beginning_of
 from streams.statements.sentences.reading_alone import reads_alone
 from streams.vectors.bm25 import query_words, statement_terms
+from streams.vectors.stemming import terms
 
 MIN_CONFIDENCE = 0.6
 """Minimum confidence of an answer that is shown (docs/decisions/0078)."""
@@ -116,6 +117,8 @@ def has_what_is_asked(question: str, evidence: Evidence) -> bool:
             return evidence.kind == "code" or _COMMAND.search(text) is not None
         case "value":
             return has_form(text, "number", known) or any(fold(name) not in known for name in identifiers(text))
+        case "number" if counted := counted_noun(asked):
+            return _counts(text, counted, known)
         case "number" if value:
             return any(not known.issuperset(words(number)) for number in _DIGITS.findall(text))
     return has_form(text, form, known)
@@ -125,6 +128,8 @@ _NAMING, _ACTS = frozenset({"what", "which"}), frozenset({"do", "mean"})
 _COMMAND = re.compile(r"(?<![\w.-])[a-z][\w.-]*+(?: --?[A-Za-z]|\([1-9]\))|(?<!`)`[^`]++`")
 """A name with an option, a name with the section of its manual, or a text in backticks."""
 _DIGITS = re.compile(r"\d[\d.,]{0,20}+")
+_MAX_BEFORE = 3
+"""Maximum words between a number and the noun that it counts."""
 _MAX_BESIDE = 4
 """Maximum words beside the subject before the verb of a definition."""
 
@@ -132,6 +137,20 @@ _MAX_BESIDE = 4
 def _has_all(subject: Sequence[str], evidence: Evidence) -> bool:
     has = statement_terms((evidence.text, evidence.title, *evidence.context), evidence.language)
     return all(not has.isdisjoint(forms) for word in subject for forms in query_words(word, "en"))
+
+
+def _counts(text: str, noun: str, known: frozenset[str]) -> bool:
+    """Return whether the text counts the noun: a number, or the word `number`, stands before it.
+
+    "Indexes can have up to 32 columns" counts no indexes.
+    """
+    spoken = words(text[:MAX_CHARS])
+    (wanted,) = query_words(noun, "en")
+    places = [place for place, forms in enumerate(terms(spoken)) if forms[0] in wanted]
+    before = (spoken[max(place - _MAX_BEFORE - 1, 0) : place] for place in places)
+    return has_form(text, "number", known) and any(
+        "number" in few or has_form(" ".join(few), "number", known) for few in before
+    )
 
 
 def _defines(text: str, subject: Sequence[str]) -> bool:

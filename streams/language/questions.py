@@ -65,6 +65,7 @@ _KINDS = {
     for kind in ("value", "number", "command")
     for noun in kinds[kind].split()
 }
+_COUNTING = frozenset({("how", "many"), ("number", "of")})
 _ARTICLES = frozenset(["a", "an", "ein", "eine", "einen", "un", "une", "una"])
 
 
@@ -75,6 +76,12 @@ def kind_of_value(asked: Sequence[str]) -> str:
     """
     named = [_KINDS[word] for before, word in pairwise(("", *asked)) if word in _KINDS and before not in _ARTICLES]
     return next((kind for kind in named if kind != "value"), named[0] if named else "")
+
+
+def counted_noun(asked: Sequence[str]) -> str:
+    """Return the noun whose number an English question asks for by its folded words; empty if it asks for none."""
+    counting = zip(asked, asked[1:], asked[2:], strict=False)
+    return next((noun for one, other, noun in counting if (one, other) in _COUNTING), "")
 
 
 def form_of_words(asked: Sequence[str]) -> str:

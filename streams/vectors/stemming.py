@@ -2,7 +2,7 @@
 
 Each word of a page has its English stem (Porter, "An algorithm for suffix stripping", Program 14, 1980), whatever the
 language of the page: so a word has one document frequency, and a name weighs the same in pages of all languages. A word
-of a page in another language also has its stem there (Snowball's, by PyStemmer), as a term of this language alone:
+of a page in another language also has its stem there (Snowball's, by PyStemmer), as a term of only this language:
 `Häuser` is `häuser`, and `haus` in German. Function words have none, since queries are searched without them.
 
 A query finds pages of all languages by its words' English stems. Only a query whose language is sure also asks for the

@@ -248,7 +248,12 @@ ASKED = [
     ("when was quilldb released", "Quilldb was released in 2019.", True),
     ("when was quilldb released", "Quilldb was released early.", False),
     ("when was quilldb released", "The year 2019 was cold.", False),  # about something else
+    ("when was quilldb released", "Quilldb was released with a fix (CVE-2024-10978).", False),
     ("how many ferries are there", "There are 12 ferries.", True),
+    ("how many ferries are there", "A ferry has room for 12 cars.", False),  # another noun is counted
+    ("how many ferries are there", "There are two or more ferries.", False),
+    ("what is the maximum number of ferries", "The maximum number of ferries is 30.", True),
+    ("what is the maximum number of ferries", "The maximum ferry speed is 30.", False),
     ("could not serialize access due to concurrent update", "ERROR: could not serialize access due to update", False),
     ("is the harbour open", "The harbour is open.", False),  # an echo
     ("was ist ein Standardport?", "Ein Standardport ist 7433.", False),  # forms of questions are known in English only
