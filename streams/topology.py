@@ -212,7 +212,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.vectors.index_agent:build",
         stores=("records", "vectors", "models"),
         concurrency=8,
-        version=5,
+        version=6,
         urgent=(PageRemoved,),
     ),
     Stage(

@@ -18,6 +18,7 @@ from streams.plain_text import clean_line, clean_text
 from streams.search.query_language.matching import fold, identifiers
 from streams.statements.sentences.open_texts import beginning_of
 from streams.statements.sentences.reading_alone import reads_alone
+from streams.stores.statement_payload import NO_PLACE, Place
 from streams.vectors.bm25 import query_words, statement_terms
 from streams.vectors.stemming import terms
 
@@ -57,6 +58,7 @@ class QuotedAnswer(_Model):
     published: str | None = Field(None, description="The date that the page states (ISO 8601).")
     read_on: str | None = Field(None, description="The day on which Riffle read the page (ISO 8601).")
     surroundings: Surroundings | None = Field(None, description="The table or list that the statement stands in.")
+    place: Place = Field(NO_PLACE, exclude=True)
 
 
 class FoundAnswer(_Model):
@@ -210,4 +212,5 @@ def _quote(judged: Judged) -> QuotedAnswer:
         language=found.language,
         published=found.published or None,
         read_on=found.fetched or None,
+        place=found.place,
     )

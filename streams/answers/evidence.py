@@ -10,6 +10,7 @@ from streams.search.searcher import Found
 from streams.statements.sentences.reading_alone import reads_alone
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import NO_PLACE, Place
 
 MAX_PAGES = 10
 """Maximum results whose statements are evidence."""
@@ -42,6 +43,7 @@ class Evidence:
     similarity: float = 0.0
     """Its closeness to the question (`ModelInfo.closeness`); 0 if it is not in the list by meaning."""
     consent: Consent = UNKNOWN
+    place: Place = NO_PLACE
 
 
 def evidence_of(found: Found, pages: int = MAX_PAGES) -> list[Evidence]:
@@ -80,6 +82,7 @@ def _evidence(hit: Hit, page: PageHits, rank: int, consent: Consent, similarity:
         score=page.score,
         similarity=similarity,
         consent=consent,
+        place=payload.place if consent.max_snippet is None else payload.place.section,
     )
 
 

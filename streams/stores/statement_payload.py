@@ -29,6 +29,8 @@ row.
                                 if it is none
     doubtful    bool            readers of the page may not see it; missing if they surely do
     before      str             the sentence before a short one, for readers; missing if there is none
+    around      tuple[str]      list: the words before and after it in its block, where an earlier statement of the
+                                page begins with or has its first words; missing in all others
     `alone`     int             how surely it stands by itself (`statements.standing`), 1 to 255; missing if not judged
     generation  int             the fetch of the page
     audience    str             the private sites whose keys find the page; missing if everybody finds it
@@ -42,7 +44,7 @@ The first statement of a page also has facts that pages are counted by:
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 Row = Mapping[str, Any]
@@ -61,6 +63,28 @@ def _text(name: str) -> Any:
 def _integer(name: str) -> Any:
     """Return a property with the integer of this name in the row; 0 if there is none."""
     return property(lambda payload: value if isinstance(value := payload._row.get(name), int) else 0)
+
+
+class Place(NamedTuple):
+    """The place of a statement in its page."""
+
+    page: int = 0
+    """The number of the page of a file, from 1; 0 if there is none."""
+    anchor: str = ""
+    before: str = ""
+    """The words right before it, if its own words stand earlier in the page, too."""
+    after: str = ""
+    is_repeated: bool = False
+    """True if its own words stand earlier in the page."""
+
+    @property
+    def section(self) -> "Place":
+        """The place of the heading above it."""
+        return Place(self.page, self.anchor)
+
+
+NO_PLACE = Place()
+"""The place of a text about whose place nothing is known."""
 
 
 class StatementPayload:
@@ -90,6 +114,7 @@ class StatementPayload:
         entry: bool = False,
         doubtful: bool = False,
         before: str = "",
+        around: Sequence[str] = (),
         alone: int = 0,
         left_out: int = 0,
         made: Sequence[tuple[str, int]] = (),
@@ -118,6 +143,7 @@ class StatementPayload:
             **({"entry": True} if entry else {}),
             **({"doubtful": True} if doubtful else {}),
             **({"before": before} if before else {}),
+            **({"around": list(around)} if around else {}),
             **({"alone": alone} if alone else {}),
             **({"audience": audience} if audience else {}),
             **({"left_out": left_out} if left_out else {}),
@@ -167,6 +193,14 @@ class StatementPayload:
     """Number of statements beyond the bound of a page, at its first statement."""
     page: int = _integer("page")
     """The number of the page of a file, from 1; 0 if the page is not known."""
+
+    @property
+    def place(self) -> "Place":
+        """The place of the statement in its page, for links."""
+        around = self._row.get("around")
+        is_repeated = isinstance(around, list | tuple) and len(around) == 2
+        before, after = map(str, around) if is_repeated and around else ("", "")
+        return Place(self.page, self.anchor, before, after, is_repeated)
 
     @property
     def sites(self) -> tuple[str, ...]:

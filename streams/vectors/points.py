@@ -14,7 +14,7 @@ every query, and the blob is half as large.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import PoisonError
+from streams.statements.places import Around, words_around
 from streams.statements.readability import entries_of_page, sentence_before
 from streams.statements.standing import stands_alone
 from streams.statements.statement import PageStatements
@@ -45,10 +46,12 @@ class PagePoints:
     facts: PageFacts
     entries: frozenset[int]
     """The ordinals of its entries, if the page holds little else."""
+    around: Mapping[int, Around]
+    """The words around its statements that are repeated, by their ordinals."""
 
     @classmethod
     def of(cls, page: PageStatements, vectors: NDArray[np.floating[Any]], facts: PageFacts) -> Self:
-        return cls(page, vectors, facts, entries_of_page(page.statements))
+        return cls(page, vectors, facts, entries_of_page(page.statements), words_around(page.statements))
 
     @property
     def ids(self) -> list[UUID]:
@@ -61,7 +64,8 @@ class PagePoints:
     def part(self, start: int) -> list[Point]:
         """Return the points of a part."""
         end = start + PART_POINTS
-        payloads = _payloads(self.page, self.facts, self.entries, range(start, min(end, len(self.page.statements))))
+        ordinals = range(start, min(end, len(self.page.statements)))
+        payloads = _payloads(self.page, self.facts, self.entries, self.around, ordinals)
         return [
             Point(
                 id=statement.id,
@@ -86,11 +90,16 @@ def payloads_of(page: PageStatements, facts: PageFacts) -> list[StatementPayload
 
     What counts pages (what is left out, and by which versions they were made) is only at a page's first statement.
     """
-    return _payloads(page, facts, entries_of_page(page.statements), range(len(page.statements)))
+    entries, around = entries_of_page(page.statements), words_around(page.statements)
+    return _payloads(page, facts, entries, around, range(len(page.statements)))
 
 
 def _payloads(
-    page: PageStatements, facts: PageFacts, entries: frozenset[int], ordinals: range
+    page: PageStatements,
+    facts: PageFacts,
+    entries: frozenset[int],
+    around: Mapping[int, Around],
+    ordinals: range,
 ) -> list[StatementPayload]:
     host = urlsplit(page.url).netloc
     sites = sites_of(host)
@@ -117,6 +126,7 @@ def _payloads(
             entry=statement.ordinal in entries,
             doubtful=statement.doubtful,
             before=sentence_before(page.statements, at, numbers),
+            around=around.get(at, ()),
             alone=numbers[at],
             **(of_each if statement.ordinal else facts)._asdict(),
         )

@@ -29,7 +29,7 @@ DIGESTS = {
     "normalize": (3, "22870cd9980680d2"),
     "statements": (3, "9795323a5992608a"),
     "embed": (1, "ebb5719f8011c7fc"),
-    "index": (5, "37e6e92141e3f9af"),
+    "index": (6, "37e6e92141e3f9af"),
 }
 """The version of each stage, and the digest of what it makes."""
 CHANGED = """The stage {name} makes something else of the same input. If there may be an index with pages of the former

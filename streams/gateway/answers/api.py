@@ -211,7 +211,7 @@ def _cited(found: Evidence) -> Cited:
         page_id=found.page_id,
         text=found.text,
         url=found.url,
-        link=fragment_href(found.url, found.text),
+        link=fragment_href(found.url, found.text, found.place),
         title=found.title,
         host=found.host,
         published=found.published or None,

@@ -19,9 +19,10 @@ from streams.crawl.domains import has_public_suffix, surely_one_owner
 from streams.gateway.http.highlighting import highlights
 from streams.language.marks import is_closed
 from streams.pages.text.tokens import is_spaceless
+from streams.statements.places import END_WORDS, WHOLE_WORDS
 from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
-from streams.stores.statement_payload import StatementPayload
+from streams.stores.statement_payload import NO_PLACE, Place, StatementPayload
 
 MAX_SNIPPET_CHARS = 420
 """Maximum length of a statement, and of a sentence before it (characters)."""
@@ -48,8 +49,6 @@ _COLOURS = 8
 """Number of colours of tiles: the stylesheet has their hues."""
 _WORD_BORDER = re.compile("(?<=[a-z])(?=[A-Z])")
 _HOST_BORDER = re.compile(r"[^\w.-]")
-_FRAGMENT_WORDS = 5
-"""Words of a statement's start and end in a link to it: enough to find it in the page."""
 _FRAGMENT_END_CHARS = 10
 """Minimum length of the start and of the end of a text without spaces in a link to it (characters)."""
 _FRAGMENT_CHARS = 80
@@ -195,31 +194,43 @@ def safe_href(url: str) -> str:
     return url if parts.scheme in ("http", "https") and parts.netloc and clean_line(url) == url else ""
 
 
-def fragment_href(url: str, text: str, file_page: int | None = None, anchor: str | None = None) -> str:
+def fragment_href(url: str, text: str, place: Place = NO_PLACE) -> str:
     """Return a link that opens the page at this text (a text fragment, WICG); empty if `safe_href` is empty.
 
-    A file with pages is opened at its page (RFC 8118: `#page=3`).
-
+    A browser opens the first place that has the text. So a text that stands earlier in the page, too, is looked for
+    between its neighbours; without them, its section is opened. A file with pages is opened at its page (RFC 8118).
     A browser without text fragments, or that doesn't find the text, opens the page at the anchor, else at its top.
     """
     link = safe_href(url)
-    words = text.strip("…").split()
-    if not link or not words:
+    if not link or not text.strip("…").split():
         return link
-    if file_page:
-        return f"{link.partition('#')[0]}#page={file_page}"
+    if place.page:
+        return f"{link.partition('#')[0]}#page={place.page}"
+    if place.anchor:
+        link = f"{link.partition('#')[0]}#{quote(place.anchor, safe=_IN_FRAGMENTS)}"
+    before = place.before if not text.startswith("…") else ""
+    after = place.after if not before and "…" not in text else ""
+    if place.is_repeated and place.anchor and not before and not after:
+        return link
+    prefix, suffix = f"{_quoted(before.split())}-," if before else "", f",-{_quoted(after.split())}" if after else ""
+    return f"{link}{'' if '#' in link else '#'}:~:text={prefix}{_own_directive(text)}{suffix}"
+
+
+def _own_directive(text: str) -> str:
+    """Return the text as a directive has it: whole, or the first and the last words of a long one."""
     if ends := _ends_without_spaces(text):
-        words = list(ends)
-    quoted = [quote(word, safe="").replace("-", "%2D") for word in words]
-    few = 2 * _FRAGMENT_WORDS
-    directive = ",".join(quoted) if ends else "%20".join(quoted)
-    if len(quoted) > few or ("…" in text and not ends):
-        directive = "%20".join(quoted[:_FRAGMENT_WORDS])
-        if "…" not in text:
-            directive += "," + "%20".join(quoted[-_FRAGMENT_WORDS:])
-    if anchor:
-        link = f"{link.partition('#')[0]}#{quote(anchor, safe=_IN_FRAGMENTS)}"
-    return f"{link}{'' if '#' in link else '#'}:~:text={directive}"
+        return ",".join(_quoted([end]) for end in ends)
+    words = text.strip("…").split()
+    if "…" in text:
+        return _quoted(words[:END_WORDS])
+    return (
+        _quoted(words) if len(words) <= WHOLE_WORDS else f"{_quoted(words[:END_WORDS])},{_quoted(words[-END_WORDS:])}"
+    )
+
+
+def _quoted(words: Sequence[str]) -> str:
+    """Return words as a directive has them: its own marks (`-`, `,` and `&`) are percent-encoded in them."""
+    return "%20".join(quote(word, safe="").replace("-", "%2D") for word in words)
 
 
 def _ends_without_spaces(text: str) -> tuple[str, str] | None:

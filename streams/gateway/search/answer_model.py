@@ -11,6 +11,7 @@ from streams.gateway.http.openapi import ApiModel
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.decision import Spelling
 from streams.search.ranking.signals import SIGNALS
+from streams.stores.statement_payload import NO_PLACE, Place
 
 
 class Statement(ApiModel):
@@ -30,6 +31,7 @@ class Statement(ApiModel):
     score: float = Field(description="Comparable within one answer, not between answers.")
     file_page: int | None = Field(None, description="The page of a file that has it, such as of a PDF: `#page=3`.")
     anchor: str | None = Field(None, description="The name of the place in the page that has it, as in `#checkpoints`.")
+    place: Place = Field(NO_PLACE, exclude=True)
 
 
 class SimilarPage(ApiModel):

@@ -140,7 +140,8 @@ def limit_quotations(statements: tuple[Statement, ...], consent: Consent) -> tup
     limited = []
     for statement, text in zip(statements, consent.quote([each.text for each in statements]), strict=True):
         marks = tuple((start, end) for start, end in statement.highlights if end <= len(text.removesuffix("…")))
-        limited.append(statement.model_copy(update={"text": text, "context": (), "highlights": marks}))
+        changed = {"text": text, "context": (), "highlights": marks, "place": statement.place.section}
+        limited.append(statement.model_copy(update=changed))
     return tuple([each for each in limited if each.text] or limited[:1])
 
 
@@ -207,6 +208,7 @@ def to_statement(hit: Hit, words: tuple[str, ...], *, is_lead: bool = False) -> 
         score=hit.score,
         file_page=hit.payload.page or None,
         anchor=hit.payload.anchor or None,
+        place=hit.payload.place,
     )
 
 

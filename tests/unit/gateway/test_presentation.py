@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streams.gateway.http import presentation as show
 from streams.gateway.http.languages import Wording, negotiate
 from streams.stores.page_record import Normalized
-from streams.stores.statement_payload import StatementPayload
+from streams.stores.statement_payload import Place, StatementPayload
 
 CRUMBS = [
     ("https://sqlite.org/wal.html", ("sqlite.org", "wal.html")),
@@ -95,8 +95,28 @@ def test_links_lead_to_the_statement(text: str, link: str) -> None:
         ("os.path.join()", "https://a.example/#os.path.join()", "characters that a fragment may have"),
     ],
 )
-def test_a_text_is_looked_for_behind_its_anchor(anchor: str, start: str, why: str) -> None:
-    assert show.fragment_href("https://a.example/#old", "a text", anchor=anchor) == f"{start}:~:text=a%20text", why
+def test_a_link_has_the_anchor_where_the_text_is_not_found(anchor: str, start: str, why: str) -> None:
+    link = show.fragment_href("https://a.example/#old", "a text", Place(anchor=anchor))
+    assert link == f"{start}:~:text=a%20text", why
+
+
+REPEATED = [
+    # before, after, text, anchor, link
+    ("Yes, a-b &", "Never mind.", "It is off.", "", "#:~:text=Yes%2C%20a%2Db%20%26-,It%20is%20off."),
+    ("", "Never mind.", "It is off.", "", "#:~:text=It%20is%20off.,-Never%20mind."),
+    ("", "", "It is off.", "modes", "#modes"),  # the section is right, and the first place that has the text is not
+    ("", "", "It is off.", "", "#:~:text=It%20is%20off."),
+    ("Yes.", "", "1 2 3 4 5 6 7 8 9 10 11", "modes", "#modes:~:text=Yes.-,1%202%203%204%205,7%208%209%2010%2011"),
+    ("Yes.", "No.", "… it is off", "", "#:~:text=it%20is%20off"),  # its beginning is cut off
+]
+
+
+@pytest.mark.parametrize(("before", "after", "text", "anchor", "link"), REPEATED)
+def test_a_repeated_text_is_looked_for_between_its_neighbours(
+    before: str, after: str, text: str, anchor: str, link: str
+) -> None:
+    place = Place(anchor=anchor, before=before, after=after, is_repeated=True)
+    assert show.fragment_href("https://a.example/", text, place) == f"https://a.example/{link}"
 
 
 SITE_NAMES = [
