@@ -2,11 +2,13 @@
 
     python -m triton_models.calibrate sbert [WEB...]
     python -m triton_models.calibrate e5 [WEB...]
+    python -m triton_models.calibrate --mean sbert_e5 e5 FILE
 
-WEB holds HOST/path pages (default: the bundled web). Their statements pass through the network in single precision, and
-the extremes of each column are noted. The file is written beside the model and beside the one for queries, with its
-checksum in their config.pbtxt. For `e5`, the texts should be in many languages. New ranges make other vectors: give the
-model a new version by hand.
+WEB holds HOST/path pages (default: the bundled web), or is a file with a text on each line. Their statements pass
+through the network in single precision, and the extremes of each column are noted. The file is written beside the
+model and beside the one for queries, with its checksum in their config.pbtxt. For `e5`, the texts should be in many
+languages. With `--mean`, the mean of their vectors is written for a pair of models (`mean.npy`), in place of ranges.
+New ranges, or a new mean, make other vectors: give the model a new version by hand.
 """
 
 import argparse
@@ -14,7 +16,7 @@ import hashlib
 import random
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ from streams.models.inference.repository import Parameters, find_file, parameter
 LOCAL = Path(__file__).parent / "local"
 PAGES, TEXTS = 60, 600
 """Number of pages of a web, and of texts of all webs."""
-CHECKSUM = re.compile(r'(activations_sha256" value \{ string_value: ")[0-9a-f]*')
+CHECKSUM = r'({}_sha256" value \{{ string_value: ")[0-9a-f]*'
 KEPT = {
     "sbert": re.compile(r"node_gelu(_[123])?|node_view_\d+"),
     "e5": re.compile(r"l\d+\.attended"),
@@ -48,17 +50,27 @@ def main() -> None:
     parser.add_argument("model", choices=sorted(KEPT))
     parser.add_argument("webs", nargs="*", type=Path, metavar="WEB")
     parser.add_argument("--repository", type=Path, default=LOCAL, help="folder of the model (default: local)")
+    parser.add_argument("--mean", metavar="PAIR", help="write the mean vector for this pair of models, and no ranges")
     arguments = parser.parse_args()
     folder = arguments.repository / arguments.model
     parameters = parameters_of(read_config(folder))
     samples = texts(arguments.webs, parameters.get("query_prefix", ""), parameters.get("passage_prefix", ""))
+    if arguments.mean:
+        mean = SentenceEncoder(parameters, folder / "1").embed(samples).mean(axis=0)
+        store(arguments.repository, arguments.mean, "mean.npy", lambda path: np.save(path, mean))
+        return
     ranges = measure(parameters, folder / "1", samples, KEPT[arguments.model])
-    for name in (arguments.model, f"{arguments.model}_query"):
-        target = arguments.repository / name / "1" / "activations.npz"
-        write_ranges(target, ranges)
+    store(arguments.repository, arguments.model, "activations.npz", lambda path: write_ranges(path, ranges))
+
+
+def store(repository: Path, model: str, file: str, write: Callable[[Path], None]) -> None:
+    """Write a file of a model, and of the model for its queries, with its checksum in their configurations."""
+    for name in filter(lambda name: (repository / name).is_dir(), (model, f"{model}_query")):
+        target = repository / name / "1" / file
+        write(target)
         checksum = hashlib.sha256(target.read_bytes()).hexdigest()
         config = target.parents[1] / "config.pbtxt"
-        config.write_text(CHECKSUM.sub(rf"\g<1>{checksum}", config.read_text()))
+        config.write_text(re.sub(CHECKSUM.format(target.stem), rf"\g<1>{checksum}", config.read_text()))
         print(f"{target}: sha256 {checksum}")  # noqa: T201 - a script's result
 
 
@@ -71,7 +83,10 @@ def texts(webs: Sequence[Path], query_prefix: str, passage_prefix: str) -> list[
     chance, found = random.Random(2), list[str]()  # noqa: S311 - a sample
     with tempfile.TemporaryDirectory() as scratch:
         for web in webs or [unpack(Path(scratch) / "demo")]:
-            every = sorted({text for page in statements_of(web, PAGES) for text in texts_of(page)})
+            if web.is_file():
+                every = sorted({line for line in web.read_text().splitlines() if line})
+            else:
+                every = sorted({text for page in statements_of(web, PAGES) for text in texts_of(page)})
             found += chance.sample(every, min(TEXTS // max(len(webs), 1), len(every)))
     asked = [query_prefix + text.rsplit("\n", 1)[-1] for text in found[::8]] if query_prefix else []
     return [*(passage_prefix + text for text in found), *asked]

@@ -19,6 +19,7 @@ from streams.models.inference.chain_encoder import Links, chain_model
 from streams.models.inference.chain_windows import parts
 from streams.models.inference.cross_encoder import CrossEncoder
 from streams.models.inference.encoder import SentenceEncoder
+from streams.models.inference.pair_encoder import PairEncoder, check_model_files, open_encoder
 from streams.models.inference.repository import (
     CHAIN_MODEL,
     LOCAL_REPOSITORY,
@@ -86,7 +87,7 @@ class ClosableEmbedder(Embedder, Protocol):
 class InProcessEmbedder:
     """A sentence encoder behind the Embedder protocol: several threads for statements, one for queries."""
 
-    def __init__(self, load: Callable[[int], SentenceEncoder], info: ModelInfo, threads: int) -> None:
+    def __init__(self, load: Callable[[int], SentenceEncoder | PairEncoder], info: ModelInfo, threads: int) -> None:
         """`load` loads the encoder for a number of threads that call it at once."""
         self._info = info
         self._statements = Loaded(lambda: load(threads), threads, BULK_NICE)
@@ -205,9 +206,9 @@ def open_in_process(settings: Settings) -> Models:
     folder, parameters = embedding_parameters(settings)
     if SERVER_MODEL in parameters:
         raise UsageError(f"{folder} describes a model of a server: set RIFFLE_TRITON__URL=openai+https://HOST/v1")
-    check_files(parameters, folder / VERSION)
+    check_model_files(parameters, folder / VERSION)
     embedder = InProcessEmbedder(
-        lambda callers: SentenceEncoder(parameters, folder / VERSION, callers),
+        lambda callers: open_encoder(parameters, folder / VERSION, callers),
         model_info(parameters, str(folder)),
         settings.triton.threads or count_cores(),
     )

@@ -137,8 +137,8 @@ IN_PROCESS = "inprocess:"
 """The address of models that run inside the process that uses them."""
 OPENAI = "openai+"
 """The beginning of an address of an embedding server with the API of OpenAI, before `http://` or `https://`."""
-DEFAULT_MODEL = "e5"
-"""The embedding model for pages in all languages. Riffle also brings `sbert`, for English."""
+DEFAULT_MODEL = "sbert"
+"""The embedding model for English. Riffle also brings `sbert_e5` and `e5`, for a hundred languages."""
 
 
 class TritonSettings(SettingsGroup):

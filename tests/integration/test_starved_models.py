@@ -49,7 +49,7 @@ READY_SECONDS = 180
 ANSWERS_SECONDS = 600
 LOCAL_MODELS = Settings().models_path / "local"
 IN_PROCESS = Settings(triton=TritonSettings(url="inprocess:"))
-MODELS = ("e5", "statement_chain")
+MODELS = ("sbert", "statement_chain")
 TEXTS = [f"{'the log of a database is written first ' * (n % 4)}and page {n} comes behind it." for n in range(96)]
 PAGES = [[f"Page {n} has a log.", "It is written first.", f"This keeps {n} readers.", ""] * 3 for n in range(24)]
 
@@ -317,7 +317,7 @@ async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_bus
             for _ in range(PROBES):
                 assert await fault() == f"model processes have ended: {killed.pid}"
         assert await asyncio.to_thread(find_fault, server.http, LIVE, tmp_path) == "", "Triton calls itself alive"
-        assert await asyncio.to_thread(find_fault, server.http, "/v2/models/e5/ready", tmp_path) == ""
+        assert await asyncio.to_thread(find_fault, server.http, "/v2/models/sbert/ready", tmp_path) == ""
         await models.close()
 
 

@@ -82,7 +82,7 @@ SENTENCES: list[tuple[str, str]] = [
     ("reference/dedup.md", f"have a Jaccard similarity of at least {SIMILARITY:g}"),
     ("reference/api.md", f"more than {MAX_QUERY_CHARS:,} characters"),
     ("reference/retrieval.md", f"of the model: {MEANING_WEIGHTS['multilingual-e5-small']} for"),
-    ("reference/retrieval.md", f"for multilingual-e5-small, {MEANING_WEIGHT} for others"),
+    ("reference/retrieval.md", f"and the pair with it, {MEANING_WEIGHT} for others"),
     ("operate/admin.md", f"serves them at `http://127.0.0.1:{PORT}/admin`"),
     ("reference/api.md", f"The gateway answers at `http://127.0.0.1:{GATEWAY.port}` in the local profile"),
 ]

@@ -28,7 +28,7 @@ async def models(tmp_path: Path) -> AsyncIterator[Models]:
 
 @pytest.mark.parametrize(
     ("own", "query_model"),
-    [({}, "e5_query"), ({"model": "sbert"}, "sbert_query"), ({"model": "e5", "query_model": ""}, "")],
+    [({}, "sbert_query"), ({"model": "e5"}, "e5_query"), ({"model": "e5", "query_model": ""}, "")],
 )
 def test_one_setting_names_the_model_and_the_one_for_queries(own: dict[str, str], query_model: str) -> None:
     assert TritonSettings(**own).query_model == query_model

@@ -114,8 +114,8 @@ class Triton:
     @classmethod
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
         models = (settings.models_path / "local").resolve()
-        own, query = settings.triton.model, settings.triton.query_model
-        required = (own, *(name for name in (query, CHAIN_MODEL) if name and (models / name).is_dir()))
+        own, *others = settings.triton.model, settings.triton.query_model, settings.triton.rerank_model, CHAIN_MODEL
+        required = (own, *(name for name in others if name and (models / name).is_dir()))
         return cls(home / "data" / cls.name, models, required, home, tls)
 
     @property
@@ -179,7 +179,13 @@ class Triton:
             "--exit-on-error=false",
             "--strict-readiness=false",
             "--log-verbose=0",
+            *self._model_options(),
         ]
+
+    def _model_options(self) -> list[str]:
+        """Return the options that load only the required models: each instance of another one takes memory."""
+        loaded = [f"--load-model={model}" for model in self.required]
+        return ["--model-control-mode=explicit", *loaded] if loaded else []
 
     def _tls_options(self) -> list[str]:
         """Return the options for mutual TLS, if there are certificates."""

@@ -52,11 +52,15 @@ class SentenceEncoder:
 
     def tokens(self, text: str) -> int:
         """Return the number of tokens of a text, as the model reads it."""
-        return len(encode_all(self._tokenizer, [text], self._prefixes)[0])
+        return len(self.encode([text])[0])
+
+    def encode(self, texts: Sequence[str]) -> list[Encoding]:
+        """Return the tokens of the texts. Long texts lose first lines."""
+        return encode_all(self._tokenizer, texts, self._prefixes)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return vectors in the order of the texts, shape (len(texts), dimensions). Long texts lose first lines."""
-        encodings = encode_all(self._tokenizer, texts, self._prefixes)
+        encodings = self.encode(texts)
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for length, batch in batches([len(encoding) for encoding in encodings]):
             vectors[batch] = self._run([encodings[index] for index in batch], length)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from streams.models.inference.encoder import SentenceEncoder
+from streams.models.inference.pair_encoder import open_encoder
 from streams.models.inference.repository import parameters_of
 from streams.models.inference.seals import SEAL, seal_rows
 
@@ -20,7 +20,7 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         parameters = parameters_of(json.loads(args["model_config"]))
-        self.encoder = SentenceEncoder(parameters, Path(args["model_repository"]) / args["model_version"])
+        self.encoder = open_encoder(parameters, Path(args["model_repository"]) / args["model_version"])
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Return one answer for each request, with the seal of each text and its vector."""

@@ -24,7 +24,7 @@ from streams.stores.vector_collection import round_score, sort_hits
 
 MEANING_WEIGHT = 0.7
 """Weight of the dense list of a model that was not measured. The sparse list has the rest."""
-MEANING_WEIGHTS = {"all-minilm-l6-v2": 0.7, "multilingual-e5-small": 0.8}
+MEANING_WEIGHTS = {"all-minilm-l6-v2": 0.7, "multilingual-e5-small": 0.8, "minilm-and-e5": 0.8}
 """The weight by model, as the judged collections choose it, each left out in turn (docs/decisions/0037)."""
 REFERENCE_PAGES = 100
 """Number of first pages of a list. Their mean and deviation are the measure of the list's scores."""

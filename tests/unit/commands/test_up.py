@@ -77,8 +77,8 @@ def test_up_knows_the_web_that_runs(
 
 def test_an_index_of_another_model_is_to_be_filled_again() -> None:
     settings = Settings(triton={"url": "inprocess:"})
-    other = OtherModel("statements-all-minilm-l6-v2-int8-openvino-2", local_model(settings))
-    assert "queries are embedded by multilingual-e5-small" in other.says
+    other = OtherModel("statements-multilingual-e5-small-int8-openvino-2", local_model(settings))
+    assert "queries are embedded by all-minilm-l6-v2" in other.says
     assert "riffle reindex" in other.advice
 
 

@@ -277,10 +277,10 @@ def test_models(models: list[dict[str, str]], level: Level) -> None:
 @pytest.mark.parametrize(
     ("there", "needed"),
     [
-        (["e5", "e5_query", "statement_chain"], ("e5", "statement_chain")),
-        (["e5_query"], ("e5_query",)),
-        (["e5_query", "statement_chain"], ("e5", "statement_chain")),
-        ([], ("e5", "statement_chain")),
+        (["sbert", "sbert_query", "statement_chain"], ("sbert", "statement_chain")),
+        (["sbert_query"], ("sbert_query",)),
+        (["sbert_query", "statement_chain"], ("sbert", "statement_chain")),
+        ([], ("sbert", "statement_chain")),
     ],
 )
 def test_a_server_for_queries_alone_needs_their_model_alone(there: list[str], needed: tuple[str, ...]) -> None:

@@ -1,0 +1,107 @@
+"""The pair of encoders: what the first one reads, and what the vectors of both together say."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from streams.errors import UsageError
+from streams.models.inference.encoder import SentenceEncoder
+from streams.models.inference.pair_encoder import (
+    MIN_KNOWN,
+    PairEncoder,
+    check_model_files,
+    known_share,
+    open_encoder,
+)
+from streams.models.inference.repository import parameters_of, read_config
+from streams.models.inference.runtimes import resolve_runtime
+from streams.settings import Settings
+
+LOCAL = Settings().models_path / "local"
+OWN = 384
+"""Dimensions of each encoder."""
+
+
+@pytest.fixture(scope="module")
+def pair() -> PairEncoder:
+    parameters = resolve_runtime(parameters_of(read_config(LOCAL / "sbert_e5")))
+    check_model_files(parameters, LOCAL / "sbert_e5" / "1")
+    opened = open_encoder(parameters, LOCAL / "sbert_e5" / "1")
+    assert isinstance(opened, PairEncoder)
+    return opened
+
+
+READ_BY_BOTH = [
+    # text, whether the first (English) encoder reads it
+    ("How do I undo the last commit?", True),
+    ("vacuum", True),
+    ("A thermometer was read wrongly.\nSuppose you discover that the readings were off by two degrees.", True),
+    ("SELECT count(*) FROM pages WHERE generation < 7;", True),
+    ("Wie mache ich den letzten Commit rückgängig?", False),
+    ("¿Cómo deshago la última confirmación de cambios?", False),
+    ("Comment annuler la dernière validation enregistrée ?", False),
+    ("Как отменить последний коммит?", False),
+    ("如何撤销最后一次提交", False),
+    ("最後のコミットを取り消すには", False),
+    ("كيف أتراجع عن آخر إيداع؟", False),
+    ("12345 -- 67", False),
+    ("", False),
+]
+
+
+@pytest.mark.parametrize(("text", "is_read"), READ_BY_BOTH)
+def test_the_first_encoder_reads_its_language_and_the_second_one_each_text(
+    pair: PairEncoder, text: str, is_read: bool
+) -> None:
+    [vector] = pair.embed([f"passage: {text}"])
+    share = known_share(pair._first.encode([text])[0])
+    assert bool(vector[:OWN].any()) == is_read == (share >= MIN_KNOWN), f"{share:.2f} of its letters are in known words"
+    assert vector[OWN:].any()
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_cosine_is_the_mean_of_both_encoders_cosines(pair: PairEncoder) -> None:
+    query, passage = "query: Who holds a lock?", "passage: A writer holds the lock until it commits."
+    plain = [query.removeprefix("query: "), passage.removeprefix("passage: ")]
+    first = pair._first.embed(plain)
+    second = pair._second.embed([query, passage]) - pair._mean
+    second /= np.linalg.norm(second, axis=1, keepdims=True)
+    asked, found = pair.embed([query, passage])
+    assert asked @ found == pytest.approx((first[0] @ first[1] + second[0] @ second[1]) / 2, abs=1e-5)
+
+
+def test_a_question_finds_the_passage_in_another_language(pair: PairEncoder) -> None:
+    question, right, wrong = pair.embed(
+        [
+            "query: How do I undo a commit?",
+            "passage: Wie man einen Commit rückgängig macht",
+            "passage: Wie man einen Drucker einrichtet",
+        ]
+    )
+    assert question @ right > question @ wrong + 0.1
+
+
+def test_a_vector_does_not_depend_on_what_it_is_batched_with(pair: PairEncoder) -> None:
+    texts = [f"passage: {text}" for text, _ in READ_BY_BOTH]
+    together = pair.embed(texts)
+    assert (together == np.concatenate([pair.embed([text]) for text in texts])).all()
+
+
+def test_a_model_that_is_no_pair_is_opened_alone() -> None:
+    parameters = resolve_runtime(parameters_of(read_config(LOCAL / "sbert")))
+    assert isinstance(open_encoder(parameters, LOCAL / "sbert" / "1"), SentenceEncoder)
+
+
+def test_both_models_of_a_pair_belong_into_its_repository(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(LOCAL / "sbert_e5", tmp_path / "local" / "sbert_e5"))
+    with pytest.raises(UsageError, match=r"sbert_e5 is a pair of the models sbert and e5, which belong into the same"):
+        check_model_files(parameters_of(read_config(folder)), folder / "1")
+
+
+def test_another_mean_is_refused(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(LOCAL / "sbert_e5", tmp_path / "sbert_e5"))
+    np.save(folder / "1" / "mean.npy", np.zeros(OWN, np.float32))
+    with pytest.raises(UsageError, match=r"mean\.npy has the checksum"):
+        check_model_files(parameters_of(read_config(folder)), folder / "1")
