@@ -11,7 +11,9 @@ ask, also without a year; `answers.disagreement` all dates and years of an Engli
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -81,17 +83,29 @@ class Message(str):
     values: Mapping[str, Any]
 
 
-class DateText(str):
-    """A date in English words that keeps its ISO form."""
+DateForm = Literal["date", "with weekday", "weekday"]
 
-    __slots__ = ("iso",)
+
+class DateText(str):
+    """A date in English words that keeps its ISO form, and whether it has its weekday or is only that."""
+
+    __slots__ = ("form", "iso")
 
     iso: str
+    form: DateForm
 
-    def __new__(cls, words: str, iso: str) -> Self:
+    def __new__(cls, words: str, iso: str, form: DateForm = "date") -> Self:
         made = super().__new__(cls, words)
-        made.iso = iso
+        made.iso, made.form = iso, form
         return made
+
+
+def _keep_message(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, Message) else read(value)
+
+
+Sentence = Annotated[str, WrapValidator(_keep_message)]
+"""A sentence for people. A page says it in the language of its reader, programs get it in English."""
 
 
 def message(pattern: str, **values: Any) -> Message:

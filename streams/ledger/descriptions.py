@@ -24,43 +24,43 @@ from schemas import (
 )
 from streams.crawl.urls import host_of
 from streams.ledger.status import FetchFailure, NextStage, PageStatus, Reason
-from streams.plain_text import count_of
+from streams.plain_text import clean_line, count_of, counted_message, message
 
 _STATUS: dict[Reason, str] = {
-    "gone": "Removed: the page is gone",
-    "request": "Removed on request",
-    "other": "Removed",
-    "noindex": "Refused by the page itself: noindex",
-    "blocked": "Blocked",
-    "refused": "Refused",
-    "unsupported": "Not indexed: this kind of content is not supported",
-    "soft_404": "Not indexed: a soft 404 (status 200, but the page says that it does not exist)",
-    "fetch_failed": "Not indexed: it could not be fetched",
+    "gone": message("Removed: the page is gone"),
+    "request": message("Removed on request"),
+    "other": message("Removed"),
+    "noindex": message("Refused by the page itself: noindex"),
+    "blocked": message("Blocked"),
+    "refused": message("Refused"),
+    "unsupported": message("Not indexed: this kind of content is not supported"),
+    "soft_404": message("Not indexed: a soft 404 (status 200, but the page says that it does not exist)"),
+    "fetch_failed": message("Not indexed: it could not be fetched"),
 }
 """The sentence for each reason that needs no other field."""
 _WAITS_FOR: dict[NextStage, str] = {
-    "frontier": "discovered, not yet scheduled",
-    "fetch": "scheduled, not yet fetched",
-    "normalize": "fetched, not yet normalized",
-    "dedup": "normalized, not yet compared with other pages",
-    "statements": "unique, not yet split into statements",
-    "embed": "split into statements, not yet embedded",
-    "index": "embedded, not yet indexed",
+    "frontier": message("discovered, not yet scheduled"),
+    "fetch": message("scheduled, not yet fetched"),
+    "normalize": message("fetched, not yet normalized"),
+    "dedup": message("normalized, not yet compared with other pages"),
+    "statements": message("unique, not yet split into statements"),
+    "embed": message("split into statements, not yet embedded"),
+    "index": message("embedded, not yet indexed"),
 }
 _FAILURES = {
-    "gone": "Gone",
-    "refused": "Refused by the server",
-    "client_error": "The server rejected the request",
-    "server_error": "The server failed",
-    "rate_limited": "The server asks for fewer requests",
-    "network_error": "The server could not be reached",
-    "timeout": "The server did not answer in time",
-    "too_large": "Larger than the limit",
-    "unsupported_type": "Not a page: its content type is not supported",
-    "guarded": "Its address is not on the public network",
-    "lease_expired": "Not requested: its lease had expired",
-    "postponed": "Not requested yet: its site was asked a moment ago",
-    "invalid": "The answer was not valid HTTP, or the URL is not one of a page",
+    "gone": message("Gone"),
+    "refused": message("Refused by the server"),
+    "client_error": message("The server rejected the request"),
+    "server_error": message("The server failed"),
+    "rate_limited": message("The server asks for fewer requests"),
+    "network_error": message("The server could not be reached"),
+    "timeout": message("The server did not answer in time"),
+    "too_large": message("Larger than the limit"),
+    "unsupported_type": message("Not a page: its content type is not supported"),
+    "guarded": message("Its address is not on the public network"),
+    "lease_expired": message("Not requested: its lease had expired"),
+    "postponed": message("Not requested yet: its site was asked a moment ago"),
+    "invalid": message("The answer was not valid HTTP, or the URL is not one of a page"),
 }
 """The sentence for each outcome of a fetch without content."""
 _SETTLED = {
@@ -78,59 +78,77 @@ _IN_PLACE = {"sign_in": "a sign-in page", "refresh": "a page that refreshes to a
 def describe_status(status: PageStatus, representative_url: str = "") -> str:
     """Return the page's status in a sentence. A representative is named by its URL where that is known."""
     if status.status == "unknown":
-        return "Unknown: Riffle has no event about this page"
+        return message("Unknown: Riffle has no event about this page")
     if status.status == "waiting":
-        return status.detail or f"Waiting: {_describe_waiting(status)}"
-    under_way = status.waits_for not in (None, "frontier")
-    return _describe_decided(status, representative_url) + (
-        f". Under way again: {_describe_waiting(status)}" if under_way else ""
-    )
+        return status.detail or message("Waiting: %(what)s", what=_describe_waiting(status))
+    decided = _describe_decided(status, representative_url)
+    if status.waits_for in (None, "frontier"):
+        return decided
+    return message("%(status)s. Under way again: %(what)s", status=decided, what=_describe_waiting(status))
 
 
 def describe_next_step(status: PageStatus, url: str = "") -> str:
     """Return a sentence with the next step, of Riffle itself or of a person. `url`: for commands; empty: not known."""
-    named = shlex.quote(url) if url else "URL"
+    crawl = f"riffle crawl {_argument(url)}"
     match status.next_step:
         case "wait":
-            when = " at its host's pace" if status.waits_for in ("frontier", "fetch") else ""
-            return (
-                f"The {status.waits_for} stage handles it next{when}. "
-                f"If nothing happens: riffle dead-letters list --stage {status.waits_for}"
-            )
+            found = {"stage": status.waits_for, "command": f"riffle dead-letters list --stage {status.waits_for}"}
+            if status.waits_for in ("frontier", "fetch"):
+                return message(
+                    "The %(stage)s stage handles it next at its host's pace. If nothing happens: %(command)s", **found
+                )
+            return message("The %(stage)s stage handles it next. If nothing happens: %(command)s", **found)
         case "none" if status.status == "indexed":
-            return "Nothing to do: searches find it"
+            return message("Nothing to do: searches find it")
         case "none":
-            return "Nothing to do: another crawl would end in the same way"
+            return message("Nothing to do: another crawl would end in the same way")
         case "see_representative":
-            return "Nothing to do: its representative is searchable in its place"
+            return message("Nothing to do: its representative is searchable in its place")
         case "see_redirect":
-            return "Look at the page that it redirects to"
+            return message("Look at the page that it redirects to")
         case "crawl":
-            return f"Crawl it: riffle crawl {named}"
+            return message("Crawl it: %(command)s", command=crawl)
+        case "ask_owner" if status.refused_by == "robots":
+            return message(
+                "Only the owner of its host can change this, in the host's robots.txt. Once that is done: %(command)s",
+                command=crawl,
+            )
         case "ask_owner":
-            return f"Only {_describe_owners_part(status)}. Once that is done: riffle crawl {named}"
+            return message(
+                "Only its owner can change this, by leaving out noindex. Once that is done: %(command)s", command=crawl
+            )
         case "ask_operator":
             return _describe_operators_part(status, url)
-    return f"Nothing happens by itself. To fetch it again: riffle crawl {named}"
-
-
-def _describe_owners_part(status: PageStatus) -> str:
-    if status.refused_by == "robots":
-        return "the owner of its host can change this, in the host's robots.txt"
-    return "its owner can change this, by leaving out noindex"
+    return message("Nothing happens by itself. To fetch it again: %(command)s", command=crawl)
 
 
 def _describe_operators_part(status: PageStatus, url: str) -> str:
     """Return what an operator of this Riffle can do. Another crawl does not help."""
-    named = shlex.quote(url) if url else "URL"
     if status.reason == "request":
-        return f"It is never fetched again. To withdraw the removal: riffle remove --undo {named}"
+        undo = f"riffle remove --undo {_argument(url)}"
+        return message("It is never fetched again. To withdraw the removal: %(command)s", command=undo)
     if status.reason == "blocked":
         host = shlex.quote(host_of(url)) if url else "HOST"
-        return f"An operator of this Riffle has blocked its host. To withdraw it: riffle frontier set {host} --unblock"
-    too_large = status.failure and status.failure.outcome == "too_large"
-    change = "raise RIFFLE_CRAWL__MAX_BODY_BYTES" if too_large else "allow its address: RIFFLE_CRAWL__ALLOWED_NETWORKS"
-    return f"Only an operator of this Riffle can {change}. Once that is done: riffle crawl {named}"
+        return message(
+            "An operator of this Riffle has blocked its host. To withdraw it: %(command)s",
+            command=f"riffle frontier set {host} --unblock",
+        )
+    crawl = f"riffle crawl {_argument(url)}"
+    if status.failure and status.failure.outcome == "too_large":
+        return message(
+            "Only an operator of this Riffle can raise %(setting)s. Once that is done: %(command)s",
+            setting="RIFFLE_CRAWL__MAX_BODY_BYTES",
+            command=crawl,
+        )
+    return message(
+        "Only an operator of this Riffle can allow its address: %(setting)s. Once that is done: %(command)s",
+        setting="RIFFLE_CRAWL__ALLOWED_NETWORKS",
+        command=crawl,
+    )
+
+
+def _argument(url: str) -> str:
+    return shlex.quote(url) if url else "URL"
 
 
 def describe(event: Event) -> str:
@@ -149,8 +167,8 @@ def _describe_waiting(status: PageStatus) -> str:
     if status.failure and status.status == "waiting":
         return _describe_failed(status.failure)
     if not status.waits_for:
-        return "nothing was decided yet"
-    return _WAITS_FOR.get(status.waits_for, f"not yet handled by the {status.waits_for} stage")
+        return message("nothing was decided yet")
+    return _WAITS_FOR.get(status.waits_for) or message("not yet handled by the %(stage)s stage", stage=status.waits_for)
 
 
 def _describe_decided(status: PageStatus, representative_url: str) -> str:
@@ -162,41 +180,52 @@ def _describe_decided(status: PageStatus, representative_url: str) -> str:
         case "redirected":
             return _describe_redirected(status.redirect_to)
     if status.failure:
-        return f"Not indexed: {_describe_failed(status.failure)}"
+        return message("Not indexed: %(why)s", why=_describe_failed(status.failure))
     reason = status.reason or "other"
-    sentence = "Not indexed: refused" if (status.status, reason) == ("not_indexed", "refused") else _STATUS[reason]
-    return _with_detail(sentence, status.detail)
+    is_refused = (status.status, reason) == ("not_indexed", "refused")
+    return _with_detail(message("Not indexed: refused") if is_refused else _STATUS[reason], status.detail)
 
 
 def _with_detail(sentence: str, detail: str | None) -> str:
-    return f"{sentence} ({detail})" if detail else sentence
+    return message("%(sentence)s (%(detail)s)", sentence=sentence, detail=clean_line(detail)) if detail else sentence
 
 
 def _describe_duplicate(status: PageStatus, representative_url: str = "") -> str:
-    page = representative_url or (f"page {status.representative}" if status.representative else "another page")
-    near = f" (near: {count_of(status.distance, 'bit')} apart)" if status.distance is not None else ""
-    return _with_detail(f"Duplicate of {page}{near}", status.detail)
+    page: str = clean_line(representative_url) or message("another page")
+    if not representative_url and status.representative:
+        page = message("page %(id)s", id=str(status.representative))
+    sentence = message("Duplicate of %(page)s", page=page)
+    if status.distance is not None:
+        bits = counted_message("%(num)s bit", "%(num)s bits", status.distance)
+        sentence = message("Duplicate of %(page)s (near: %(bits)s apart)", page=page, bits=bits)
+    return _with_detail(sentence, status.detail)
 
 
 def _describe_redirected(to: str | None) -> str:
-    return f"Redirects to {to}" if to else "Redirects, but not to another page"
+    if not to:
+        return message("Redirects, but not to another page")
+    return message("Redirects to %(address)s", address=clean_line(to))
 
 
 def _describe_indexed(statements: int, left_out: int) -> str:
-    return f"Indexed: {describe_searchable(statements, left_out)}"
+    return message("Indexed: %(what)s", what=describe_searchable(statements, left_out))
 
 
 def describe_searchable(statements: int, left_out: int) -> str:
     """Return how many statements of a page searches find, such as `12,000 of 30,000 statements are searchable`."""
     if left_out:
-        of = f"{statements:,} of about {statements + left_out:,} statements"
-        return f"{of} are searchable: the page is too long for more"
-    return f"{count_of(statements, 'statement')} {'is' if statements == 1 else 'are'} searchable"
+        return message(
+            "%(shown)s of about %(all)s statements are searchable: the page is too long for more",
+            shown=statements,
+            all=statements + left_out,
+        )
+    return counted_message("%(num)s statement is searchable", "%(num)s statements are searchable", statements)
 
 
 def _describe_failed(failure: FetchFailure) -> str:
-    sentence = _FAILURES.get(failure.outcome, failure.outcome.replace("_", " "))
-    return _with_detail(sentence, failure.error) + (", will be tried again" if failure.retryable else "")
+    sentence = _FAILURES.get(failure.outcome) or failure.outcome.replace("_", " ")
+    described = _with_detail(sentence, failure.error)
+    return message("%(sentence)s, will be tried again", sentence=described) if failure.retryable else described
 
 
 def _describe_discovered(event: PageDiscovered) -> str:

@@ -280,3 +280,21 @@ async def test_a_long_page_shows_its_first_statements_and_folds_the_rest() -> No
     assert f"<summary>{MAX_STATEMENTS - 8} more</summary>" in folded
     assert (shown.count('class="context"'), folded.count('class="context"')) == (1, 1)
     assert len(gzip.compress(html.encode())) < MAX_PAGE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://sqlite.org/private.html", ("Von der Seite selbst abgelehnt: noindex", "Nur ihr Eigentümer kann das")),
+        ("https://sqlite.org/wal.html", ("Im Index: 1 Aussage ist durchsuchbar.", "Nichts zu tun: Suchen finden sie.")),
+    ],
+)
+async def test_the_status_and_the_next_step_are_in_the_readers_language(url: str, shown: tuple[str, ...]) -> None:
+    stores = await searchable([])
+    await refused(stores, "https://sqlite.org/private.html")
+    page = document("https://sqlite.org/wal.html", "WAL", "The log.")
+    await indexed(stores, page, "<p>The log.", statements=1)
+    async with client(gateway(stores, deadline_seconds=20.0)) as web:
+        found = await web.get("/page", params={"url": url}, headers={"accept": "text/html", "accept-language": "de"})
+    for text in shown:
+        assert text in found.text

@@ -68,3 +68,22 @@ async def test_a_failing_check_harms_no_answer(monkeypatch: pytest.MonkeyPatch) 
     answer, _ = await ask("log")
     assert answer["results"]
     assert not answer["partial"]
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "shown"),
+    [
+        ("days until 24 December 2026", "de", ("Vom 4. März 2026 bis zum 24. Dezember 2026", "295 Tage")),
+        ("2026-11-24 + 90 days", "fr", ("24 novembre 2026 + 90 jours", "lundi 22 février 2027")),
+        ("what day is 2026-11-24", "ja", ("2026年11月24日", "火曜日")),
+        ("time in Tokyo", "de", ("Zeit in Tokyo", "14:06, Mittwoch, 4. März 2026")),
+        ("3pm London in New York", "ru", ("15:00 (London)", "10:00 (New York)", "среда, 4 марта 2026")),
+        ("3 cups to ml", "es", ("Con US customary cups.",)),
+        ("days until 24 December 2026", "en", ("From 4 March 2026 to 24 December 2026", "295 days")),
+    ],
+)
+async def test_a_quick_answer_is_in_the_readers_language(query: str, language: str, shown: tuple[str, ...]) -> None:
+    async with client(gateway(await searchable([]), deadline_seconds=20.0)) as web:
+        page = await web.get("/search", params={"q": query}, headers={**HTML, "accept-language": language})
+    for text in shown:
+        assert text in page.text

@@ -9,7 +9,7 @@ from datetime import date
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_skeleton, format_time, format_timedelta
@@ -20,7 +20,6 @@ from babel.numbers import format_currency, format_decimal, format_percent
 from babel.support import NullTranslations, Translations
 from babel.units import format_unit
 from markupsafe import Markup
-from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 from streams.pages.text.language import read_accepted
 from streams.plain_text import DateText, Message, message
@@ -113,7 +112,7 @@ class Wording:
             case int():
                 return self.number(value)
             case DateText():
-                return self.date(value.iso)
+                return self._date_in_words(value)
         return value
 
     def number(self, value: float, pattern: str | None = None) -> str:
@@ -130,6 +129,14 @@ class Wording:
         if len(text) == 10:
             return str(format_date(whole, "long", locale=self.locale))
         return str(format_skeleton(_SKELETONS[len(text)], whole, locale=self.locale))
+
+    def _date_in_words(self, value: DateText) -> str:
+        if value.form == "date":
+            return self.date(value.iso)
+        day = date.fromisoformat(value.iso)
+        if self.tag == ENGLISH:
+            return str(value)
+        return str(format_date(day, "EEEE" if value.form == "weekday" else "full", locale=self.locale))
 
     def moment(self, at: Any) -> str:
         """Return a date with its time of day, to the second."""
@@ -178,11 +185,3 @@ def _catalogue(tag: str) -> NullTranslations:
         write_mo(compiled, read_po(source, locale=tag.replace("-", "_")))
     compiled.seek(0)
     return Translations(compiled)
-
-
-def _keep_message(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    return value if isinstance(value, Message) else read(value)
-
-
-Sentence = Annotated[str, WrapValidator(_keep_message)]
-"""A sentence for people. A page says it in the language of its reader, programs get it in English."""

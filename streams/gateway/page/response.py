@@ -10,7 +10,6 @@ from pydantic import Field
 from schemas.envelope import utc_from_micros
 from streams.crawl.host_quality import describe_host_quality
 from streams.gateway.http import presentation
-from streams.gateway.http.languages import Sentence
 from streams.gateway.http.openapi import ApiModel
 from streams.gateway.page.lookup import PageData, RelatedPage
 from streams.language.marks import ends_sentence
@@ -18,7 +17,7 @@ from streams.ledger.descriptions import describe_next_step, describe_status
 from streams.ledger.status import PageStatus, Status, status_of, with_frontier
 from streams.links import page_links as links
 from streams.pages.document.consent import consent_of
-from streams.plain_text import message
+from streams.plain_text import Sentence, message
 from streams.stores.page_quality import page_quality
 from streams.stores.page_record import PageRecord as StoredRecord
 from streams.stores.protocols import Transition
@@ -138,7 +137,7 @@ def to_page_record(data: PageData) -> PageRecord:
         title=presentation.clean_line(data.record.normalized.title, presentation.MAX_TITLE_CHARS),
         status=status.status,
         state=status,
-        says=presentation.clean_line(_sentence(describe_status(status, representative_url))),
+        says=_sentence(describe_status(status, representative_url)),
         left_out=frontier.left_out,
         not_rendered=presentation.clean_line(data.record.why_not_rendered()),
         next_step=_sentence(describe_next_step(status, data.url)),
@@ -170,7 +169,7 @@ def _linking_domain(found: links.LinkingDomain) -> LinkingDomain:
 def _sentence(words: str) -> str:
     """Return the words with a full stop, but without one after an address, which would seem to end with it."""
     ends = "://" in words.rpartition(" ")[2] or ends_sentence(words)
-    return words if ends else f"{words}."
+    return words if ends else message("%(sentence)s.", sentence=words)
 
 
 def _event(transition: Transition) -> LifeEvent:

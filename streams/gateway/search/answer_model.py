@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from streams.gateway.http.languages import Sentence
 from streams.gateway.http.openapi import ApiModel
+from streams.plain_text import Sentence
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.decision import Spelling
 from streams.search.ranking.signals import SIGNALS

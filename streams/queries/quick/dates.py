@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from dateutil.relativedelta import relativedelta
 
 from streams.language.months import ENGLISH_MONTHS, date_words
-from streams.plain_text import count_of
+from streams.plain_text import DateText, counted_message, message
 from streams.queries.quick.model import QuickCheck
 
 MAX_CHARS = 100
@@ -77,24 +77,27 @@ def _count_from_today(match: re.Match[str], today: date) -> QuickCheck | None:
     if end is None or (end == today and match["date"].lower() in ("today", "now")):
         return None
     first, last = (end, today) if is_since else (today, end)
-    return _days(first, last, match["unit"], f"From {_named(first)} to {_named(last)}")
+    return _days(first, last, match["unit"], _from_to(first, last))
 
 
 def _count_between(match: re.Match[str], today: date) -> QuickCheck | None:
     first, last = read_date(match["first"] or match["start"], today), read_date(match["second"], today)
     if first is None or last is None:
         return None
-    return _days(first, last, match["unit"], f"From {_named(first)} to {_named(last)}")
+    return _days(first, last, match["unit"], _from_to(first, last))
 
 
 def _days(first: date, last: date, unit: str, asked: str) -> QuickCheck:
     days = (last - first).days
-    sign = "−" if days < 0 else ""
-    words = f"{sign}{count_of(abs(days), 'day')}"
+    words = _amount(abs(days), "day")
     if unit.lower() == "week":
         weeks, rest = divmod(abs(days), 7)
-        words = sign + count_of(weeks, "week") + (f" and {count_of(rest, 'day')}" if rest else "")
-    note = "The second date comes first." if days < 0 else ""
+        words = _amount(weeks, "week")
+        if rest:
+            words = message("%(weeks)s and %(days)s", weeks=words, days=_amount(rest, "day"))
+    if days < 0:
+        words = message("−%(amount)s", amount=words)
+    note = message("The second date comes first.") if days < 0 else ""
     return QuickCheck(kind="date", asked=asked, answer=words, value=str(days), note=note)
 
 
@@ -107,10 +110,12 @@ def _shift(match: re.Match[str], today: date) -> QuickCheck | None:
     back = given.get("way") == "before" or given.get("sign") in ("-", "−", "minus") or not given.get("date")
     delta = relativedelta(**{f"{match['unit'].lower()}s": amount})
     found = start - delta if back else start + delta
+    parts = {"date": _named(start), "amount": _amount(amount, match["unit"].lower())}
+    asked = message("%(date)s − %(amount)s", **parts) if back else message("%(date)s + %(amount)s", **parts)
     return QuickCheck(
         kind="date",
-        asked=f"{_named(start)} {'−' if back else '+'} {count_of(amount, match['unit'].lower())}",
-        answer=f"{found:%A}, {_named(found)}",
+        asked=asked,
+        answer=message("%(date)s", date=DateText(f"{found:%A}, {_named(found)}", found.isoformat(), "with weekday")),
         value=found.isoformat(),
     )
 
@@ -119,7 +124,8 @@ def _weekday(match: re.Match[str], today: date) -> QuickCheck | None:
     day = read_date(match["date"], today)
     if day is None:
         return None
-    return QuickCheck(kind="date", asked=_named(day), answer=f"{day:%A}", value=day.isoformat())
+    weekday = message("%(date)s", date=DateText(f"{day:%A}", day.isoformat(), "weekday"))
+    return QuickCheck(kind="date", asked=message("%(date)s", date=_named(day)), answer=weekday, value=day.isoformat())
 
 
 def read_date(text: str, today: date, *, is_past: bool = False) -> date | None:
@@ -148,5 +154,20 @@ def _in_year(month: int, day: int, year: str | None, today: date, is_past: bool)
     return found if found >= today else date(today.year + 1, month, day)
 
 
-def _named(day: date) -> str:
-    return date_words(day.year, day.month, day.day)
+def _named(day: date) -> DateText:
+    return DateText(date_words(day.year, day.month, day.day), day.isoformat())
+
+
+def _from_to(first: date, last: date) -> str:
+    return message("From %(first)s to %(last)s", first=_named(first), last=_named(last))
+
+
+def _amount(number: int, unit: str) -> str:
+    match unit:
+        case "day":
+            return counted_message("%(num)s day", "%(num)s days", number)
+        case "week":
+            return counted_message("%(num)s week", "%(num)s weeks", number)
+        case "month":
+            return counted_message("%(num)s month", "%(num)s months", number)
+    return counted_message("%(num)s year", "%(num)s years", number)

@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from streams.plain_text import Sentence
+
 Kind = Literal["calculation", "conversion", "time", "date", "definition"]
 
 
@@ -20,11 +22,11 @@ class QuickCheck(BaseModel):
     )
 
     kind: Kind
-    asked: str = Field(description="The question as it was understood.")
-    answer: str = Field(description="The answer for people, as plain text.")
+    asked: Sentence = Field(description="The question as it was understood.")
+    answer: Sentence = Field(description="The answer for people, as plain text.")
     value: str | None = Field(
         None, description="The answer for programs: a decimal number, a date or a time in ISO 8601; absent for words."
     )
-    note: str = Field("", description="What else a reader should know, such as the kind of a unit.")
+    note: Sentence = Field("", description="What else a reader should know, such as the kind of a unit.")
     url: str | None = Field(None, description="The page that has the definition.")
     title: str | None = Field(None, description="The title of that page.")

@@ -8,6 +8,7 @@ import zoneinfo
 from datetime import datetime, timedelta
 from functools import cache
 
+from streams.plain_text import DateText, message
 from streams.queries.quick.model import QuickCheck
 
 _REGIONS = (
@@ -81,8 +82,8 @@ def _time_now(place: str, now: datetime) -> QuickCheck | None:
     there = now.astimezone(zone)
     return QuickCheck(
         kind="time",
-        asked=f"Time in {name}",
-        answer=f"{there:%H:%M}, {_day(there)}",
+        asked=message("Time in %(place)s", place=name),
+        answer=message("%(time)s, %(day)s", time=f"{there:%H:%M}", day=_day(there)),
         value=there.isoformat(timespec="minutes"),
         note=_offset(there),
     )
@@ -98,13 +99,20 @@ def _time_elsewhere(match: re.Match[str], now: datetime) -> QuickCheck | None:
     here = now.astimezone(zone).replace(hour=clock[0], minute=clock[1], second=0, microsecond=0)
     there = here.astimezone(other)
     days = (there.date() - here.date()).days
-    day = {1: ", the next day", -1: ", the day before"}.get(days, "")
+    found = {"time": f"{there:%H:%M}", "place": wanted}
+    answer = message("%(time)s in %(place)s", **found)
+    if days:
+        answer = (
+            message("%(time)s in %(place)s, the next day", **found)
+            if days > 0
+            else message("%(time)s in %(place)s, the day before", **found)
+        )
     return QuickCheck(
         kind="time",
-        asked=f"{here:%H:%M} in {place}",
-        answer=f"{there:%H:%M} in {wanted}{day}",
+        asked=message("%(time)s in %(place)s", time=f"{here:%H:%M}", place=place),
+        answer=answer,
         value=there.isoformat(timespec="minutes"),
-        note=f"On {_day(here)} in {place}.",
+        note=message("On %(day)s in %(place)s.", day=_day(here), place=place),
     )
 
 
@@ -121,8 +129,8 @@ def _read_clock(match: re.Match[str]) -> tuple[int, int] | None:
     return (hour, minute) if hour < 24 and minute < 60 else None
 
 
-def _day(time: datetime) -> str:
-    return f"{time:%A}, {time.day} {time:%B %Y}"
+def _day(time: datetime) -> DateText:
+    return DateText(f"{time:%A}, {time.day} {time:%B %Y}", time.date().isoformat(), "with weekday")
 
 
 def _offset(time: datetime) -> str:

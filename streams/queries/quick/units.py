@@ -8,6 +8,7 @@ import re
 from decimal import Decimal, localcontext
 
 from streams.language.units import UNITS, UNITS_IN_QUERIES, expression_of, find_unit, measure, registry
+from streams.plain_text import message
 from streams.queries.quick.calculator import calculation_context, format_number, plain_number
 from streams.queries.quick.model import QuickCheck
 
@@ -85,7 +86,7 @@ def convert(text: str) -> QuickCheck | None:
         asked=f"{format_number(amount)} {_written(given, amount)}",
         answer=f"{mark}{format_number(shown)} {_written(wanted, shown)}",
         value=plain_number(shown),
-        note=f"With {' and '.join(notes)}." if notes else "",
+        note=message("With %(units)s.", units=" and ".join(notes)) if notes else "",
     )
 
 
