@@ -28,6 +28,7 @@ import orjson
 
 from streams.caches import RecentCache
 from streams.errors import UsageError
+from streams.lines.bounded import BLOCK_BYTES, MAX_LINE_BYTES, LineCutter, lines_of
 from streams.models.openai_answers import USUAL_BYTES_PER_TOKEN, Request, ServedModel, as_sent
 from streams.models.protocols import Embedder, ModelInfo, TextRole, Vectors
 
@@ -36,8 +37,6 @@ MAX_INPUTS = 50_000
 """Maximum texts of a file (the Batch API's limit), the probes among them."""
 MAX_FILE_BYTES = 190_000_000
 """Maximum bytes of a file. The Batch API takes 200 MB."""
-MAX_LINE_BYTES = 32 << 20
-"""Maximum bytes of a row of results: 65 vectors of 8,192 numbers in JSON."""
 CACHED_ROWS = 64
 """Rows of results that are kept as vectors, for the pages in progress."""
 
@@ -268,28 +267,28 @@ def _key(text: str) -> bytes:
 
 def _rows(path: Path) -> Iterator[tuple[_Place, dict[str, Any] | None]]:
     """Yield each row that is not blank, with its place. None: it is no JSON object, or too long."""
+    cutter, block_at, offset = LineCutter(MAX_LINE_BYTES), 0, 0
     with path.open("rb") as file:
-        offset = 0
-        while line := file.readline(MAX_LINE_BYTES):
-            place, is_whole = _Place(path, offset), line.endswith(b"\n") or len(line) < MAX_LINE_BYTES
-            offset += len(line)
-            while not is_whole:  # the rest of a line that is too long
-                rest = file.readline(MAX_LINE_BYTES)
-                offset += len(rest)
-                is_whole, line = rest.endswith(b"\n") or not rest, b"too long"
-            if line.strip():
-                yield place, _object(line)
+        while block := file.read(BLOCK_BYTES):
+            for line, behind in cutter.feed(block):
+                if line is None or line.strip():
+                    yield _Place(path, offset), _object(line)
+                offset = block_at + behind
+            block_at += len(block)
+    last = cutter.finish()
+    if last is None or last.strip():
+        yield _Place(path, offset), _object(last)
 
 
 def _row_at(place: _Place) -> dict[str, Any] | None:
     with place.file.open("rb") as file:
         file.seek(place.offset)
-        return _object(file.readline(MAX_LINE_BYTES))
+        return next((_object(line) for _, line in lines_of(file)), None)
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _object(line: bytes | None) -> dict[str, Any] | None:
     try:
-        row = orjson.loads(line)
+        row = orjson.loads(line or b"")
     except orjson.JSONDecodeError:
         return None
     return row if isinstance(row, dict) else None

@@ -5,14 +5,14 @@ in common have similar vectors, and equal texts equal ones.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
 import xxhash
 
 from streams.models.inference.antecedents import links_by_rule
-from streams.models.protocols import Link, ModelInfo, TextRole, Vectors
+from streams.models.protocols import Embedder, Link, ModelInfo, TextRole, Vectors
 
 _WORD = re.compile(r"\w+")
 _KEPT_WORDS = 4_096
@@ -46,6 +46,19 @@ class MemoryEmbedder:
         vectors[lengths == 0, 0] = 1.0
         result: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
         return result
+
+
+class MemoryOtherModels:
+    """The embedding models that a process has besides its own."""
+
+    def __init__(self, *models: Embedder) -> None:
+        self.models = models
+
+    async def find(self, fits: Callable[[ModelInfo], bool]) -> Embedder | None:
+        for model in self.models:
+            if fits(await model.info()):
+                return model
+        return None
 
 
 class MemoryChains:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from streams.errors import UsageError
-from streams.models.protocols import ChainModel, Embedder, NoOtherModels, OtherModels, Reranker
+from streams.models.protocols import ChainModel, Embedder, OtherModels, Reranker
 from streams.servers import STORES, Store, find, server_of
 from streams.settings import Settings
 from streams.stores.protocols import (
@@ -204,5 +204,5 @@ def memory_stores() -> Stores:
         embedder=models.MemoryEmbedder(),
         chains=models.MemoryChains(),
         reranker=models.MemoryReranker(),
-        other_models=NoOtherModels(),
+        other_models=models.MemoryOtherModels(),
     )

@@ -15,7 +15,7 @@ from streams.commands.operate.reindex import _fill_and_switch
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
 from streams.maintenance.reindexing import Reindexer
-from streams.models.memory import MemoryEmbedder
+from streams.models.memory import MemoryEmbedder, MemoryOtherModels
 from streams.models.protocols import Embedder, ModelInfo
 from streams.settings import GatewaySettings, Settings
 from streams.stores import searched_model
@@ -29,20 +29,16 @@ from tests.stages.reindexing import PAGES, filled_stores, index_page, url
 FORMER, NEXT = MemoryEmbedder(), MemoryEmbedder(32, name="next")
 
 
-class Repository:
-    """The models that a process can open, and how often it asked for one."""
+class Repository(MemoryOtherModels):
+    """Other models that may be away, and the number of questions for one."""
 
-    def __init__(self, *models: MemoryEmbedder) -> None:
-        self.models, self.asked, self.is_away = models, 0, False
+    asked, is_away = 0, False
 
     async def find(self, fits: Callable[[ModelInfo], bool]) -> Embedder | None:
         self.asked += 1
         if self.is_away:
             raise StoreUnavailable("the models are away")
-        for model in self.models:
-            if fits(await model.info()):
-                return model
-        return None
+        return await super().find(fits)
 
 
 @pytest.fixture(autouse=True)

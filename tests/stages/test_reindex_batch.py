@@ -29,8 +29,9 @@ Change = Callable[[Rows], Rows]
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits until the workers see a switch."""
+    """Nobody waits until the workers see a switch. Files are read in blocks that rows are longer than."""
     monkeypatch.setattr(reindex_module, "SEEN_SECONDS", 0.0)
+    monkeypatch.setattr(batch_files, "BLOCK_BYTES", 1_000)
 
 
 @pytest.fixture

@@ -174,3 +174,15 @@ async def test_queries_have_a_server_of_their_own(stack: Settings) -> None:
     with pytest.raises(StoreUnavailable):
         await models.embedder.embed(["A dog barked."], "passage")
     await models.close()
+
+
+@pytest.mark.integration("triton")
+async def test_a_model_of_the_servers_repository_is_opened_by_its_description(stack: Settings) -> None:
+    models = await open_models(stack)
+    own = await models.embedder.info()
+    found = await models.other_models.find(lambda info: info.model == own.model)
+    assert found
+    vectors = await found.embed(["A dog barked."], "query")
+    assert (vectors == await models.embedder.embed(["A dog barked."], "query")).all()
+    assert await models.other_models.find(lambda info: info.name == "no such model") is None
+    await models.close()
