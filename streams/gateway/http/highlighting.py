@@ -42,8 +42,9 @@ def highlights(text: str, words: Iterable[str], language: str = "") -> list[Rang
     """Return the positions of the query's words in the text, as `[start, end)` in characters, without overlaps.
 
     Words are compared by the stems of the word index, so inflected words are marked, too, as they are found.
-    `language` is the language of the text.
+    `language` is the language of the text: its function words are marked only if the query has no others.
     """
+    words = without_function_words([*words], language)
     runs = {word for word in words if is_spaceless(word[0])}
     wanted = {_fold(word) for word in words}  # runs, too: kana of half width are a word until they are folded
     wanted_stems = {stem for each in stems(sorted(wanted), language) for stem in each}

@@ -128,3 +128,17 @@ def test_function_words_of_a_query_in_its_language_are_not_marked(
     query: str, text: str, language: str, marked: list[str]
 ) -> None:
     assert [text[start:end] for start, end in highlights(text, query_words(query), language)] == marked
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "language", "marked"),
+    [
+        ("Protokoll einer Messung", "Eine Messung hat ein Protokoll.", "de", ["Messung", "Protokoll"]),
+        ("cold war", "Es war der cold war.", "de", ["cold"]),  # in a German text it is "was"
+        ("cold war", "The cold war was long.", "en", ["cold", "war"]),
+        ("einer", "Es war einer.", "de", ["einer"]),  # the query has no other word
+    ],
+)
+def test_function_words_of_the_text_are_not_marked(query: str, text: str, language: str, marked: list[str]) -> None:
+    found = highlights(text, query_words(query), language)
+    assert [text[start:end] for start, end in found] == marked
