@@ -28,6 +28,8 @@ MAX_SNIPPET_CHARS = 420
 """Maximum length of a statement, and of a sentence before it (characters)."""
 MAX_LEAD_CHARS = 2_000
 """Maximum length of the statement that leads a result (characters): it is shown whole."""
+MAX_BEFORE_CHARS = 240
+"""Maximum length of the sentences before a statement on a page (characters): three lines, and six of a phone."""
 MAX_CODE_LINES = 10
 MAX_LISTING_LINES = 6
 """Maximum lines of a listing on a page."""
@@ -298,10 +300,25 @@ def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, .
 
 def surround(text: str, kind: str, context: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the headings above a statement, and what stands before it: sentences, and the term that it describes."""
-    headings, before = split_context(context)
+    headings, sentences = split_context(context)
+    before = _nearest_sentences(sentences)
     if term := _term_of(text, kind, context):
         return headings[:-1], (*before, term)
     return headings, before
+
+
+def _nearest_sentences(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Return the last sentences that have room before a statement, with an ellipsis for those that have none.
+
+    The last one is shortened if it has none by itself: on a phone the statement would be below the screen.
+    """
+    room, kept = MAX_BEFORE_CHARS, list[str]()
+    for sentence in reversed(sentences):
+        room -= len(sentence)
+        if kept and room < 0:
+            return ("…", *reversed(kept))
+        kept.append(plain_text.shorten(sentence, MAX_BEFORE_CHARS))
+    return tuple(reversed(kept))
 
 
 def lead_of(text: str, kind: str, context: Sequence[str]) -> str:

@@ -119,6 +119,21 @@ def test_a_repeated_text_is_looked_for_between_its_neighbours(
     assert show.fragment_href("https://a.example/", text, place) == f"https://a.example/{link}"
 
 
+BEFORE = [
+    ((), (), "none"),
+    (("One is here.", "Two is here."), ("One is here.", "Two is here."), "short ones stand as they are"),
+    ((f"{'Far ' * 50}away.", f"{'Near ' * 20}by."), ("…", f"{'Near ' * 20}by."), "the nearest has room"),
+    ((f"{'Near ' * 60}by.",), (f"{'Near ' * 46}Near…",), "a long one is shortened"),
+]
+
+
+@pytest.mark.parametrize(("context", "before", "why"), BEFORE, ids=[why for *_, why in BEFORE])
+def test_sentences_before_a_statement_leave_it_on_the_screen(
+    context: tuple[str, ...], before: tuple[str, ...], why: str
+) -> None:
+    assert show.surround("It is so.", "sentence", context) == ((), before), why
+
+
 SITE_NAMES = [
     ("The Times", "times.example", "The Times"),
     ("www.times.example", "times.example", ""),
