@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from benchmarks.evaluation.chains import chains_of, measure_quality, read_documents
 from streams.errors import UsageError
 from streams.models.inference.antecedents import links_by_rule
-from streams.models.inference.chain_encoder import ChainEncoder, chain_model
+from streams.models.inference.chain_encoder import ChainEncoder, ChainReader, chain_model
 from streams.models.inference.chain_windows import (
     HISTORY_TOKENS,
     MAX_SENTENCE_TOKENS,
@@ -131,6 +132,13 @@ def test_a_window_is_read_only_if_a_sentence_of_it_can_refer_to_another(
     assert len(read) == windows_read
     if not windows_read:
         assert links == [Link(need=0.0, leaf=1.0)] * len(sentences)
+
+
+@pytest.mark.parametrize(("multilingual", "count"), [("false", 0), ("true", 1)])
+def test_a_multilingual_model_reads_windows_without_english_words(multilingual: str, count: int) -> None:
+    parameters = parameters_of(read_config(FOLDER)) | {"multilingual": multilingual}
+    reader = ChainReader(parameters, Tokenizer.from_file(str(FOLDER / "1" / "tokenizer.json")))
+    assert len(list(reader.passes(["Die Datenbank ist klein.", "Diese ist schnell."]))) == count
 
 
 def test_windows_that_are_not_read_change_no_link(encoder: ChainEncoder, monkeypatch: pytest.MonkeyPatch) -> None:

