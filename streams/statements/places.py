@@ -7,6 +7,7 @@ the words before or after it. What a page has beside its statements, such as its
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
+from unicodedata import category
 
 from streams.statements.statement import Statement
 
@@ -15,7 +16,6 @@ WHOLE_WORDS = 10
 END_WORDS = 5
 MAX_CHARS = 120
 """Maximum length of the words before or after a statement (characters)."""
-_MARKS = ".,;:!?…()[]{}\"'“”‘’«»„"
 
 
 class Around(NamedTuple):
@@ -30,7 +30,7 @@ def words_around(statements: Sequence[Statement]) -> dict[int, Around]:
 
     The time is linear in the words: at each word at most `WHOLE_WORDS` beginnings are looked up.
     """
-    texts = [[word.strip(_MARKS) for word in one.text.casefold().split()] for one in statements]
+    texts = [[_bare(word) for word in one.text.casefold().split()] for one in statements]
     beginnings = [tuple(words[: WHOLE_WORDS if len(words) <= WHOLE_WORDS else END_WORDS]) for words in texts]
     lengths: defaultdict[str, set[int]] = defaultdict(set)
     for beginning in beginnings:
@@ -46,6 +46,14 @@ def words_around(statements: Sequence[Statement]) -> dict[int, Around]:
                 if (part := tuple(words[start : start + length])) in wanted:
                     seen.add(part)
     return found
+
+
+def _bare(word: str) -> str:
+    """Return a word without the punctuation around it: a browser finds `log` in `(log).`, too."""
+    if word.isalnum():
+        return word
+    own = [place for place, char in enumerate(word) if not category(char).startswith("P")]
+    return word[own[0] : own[-1] + 1] if own else ""
 
 
 def _around(statements: Sequence[Statement], at: int) -> Around:
