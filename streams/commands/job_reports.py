@@ -13,10 +13,9 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from types import FrameType
 from typing import Protocol, Self
 from uuid import uuid4
 
@@ -82,18 +81,34 @@ def own_place() -> str:
 @asynccontextmanager
 async def reported(notes: Notes, command: str) -> AsyncIterator[Reporter]:
     """Report a job until the end of the block."""
-    reporter = Reporter(command)
-    with _terminated_as_interrupted():
-        beats = asyncio.create_task(_beat(reporter, notes))
-        try:
-            with reporter:
-                yield reporter
-        finally:
-            beats.cancel()
-            await asyncio.gather(beats, return_exceptions=True)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LAST_SECONDS):
-                    await reporter.write(notes)
+    reporter, job, loop = Reporter(command), asyncio.current_task(), asyncio.get_running_loop()
+    is_terminated = False
+
+    def terminate() -> None:
+        nonlocal is_terminated
+        if is_terminated or job is None:
+            raise KeyboardInterrupt
+        is_terminated = True
+        job.cancel()
+        # Wakes the loop, which may wait for a socket.
+        loop.call_soon_threadsafe(lambda: None)
+
+    try:
+        with _at_termination(terminate):
+            beats = asyncio.create_task(_beat(reporter, notes))
+            try:
+                with reporter:
+                    yield reporter
+            finally:
+                beats.cancel()
+                await asyncio.gather(beats, return_exceptions=True)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LAST_SECONDS):
+                        await reporter.write(notes)
+    except asyncio.CancelledError:
+        if is_terminated:
+            raise KeyboardInterrupt from None
+        raise
 
 
 @contextmanager
@@ -108,8 +123,11 @@ def reported_beside(settings: Settings, command: str) -> Iterator[Reporter]:
                     await reporter.write(stores.notes)
                 await reporter.write(stores.notes)
 
+    def terminate() -> None:
+        raise KeyboardInterrupt
+
     thread = threading.Thread(target=lambda: asyncio.run(report_on()), name="job-reports", daemon=True)
-    with _terminated_as_interrupted():
+    with _at_termination(terminate):
         thread.start()
         try:
             with reporter:
@@ -126,16 +144,16 @@ async def _beat(reporter: Reporter, notes: Notes) -> None:
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM end the process as Ctrl-C does. Elsewhere than in the main thread nothing changes."""
+def _at_termination(terminate: Callable[[], None]) -> Iterator[None]:
+    """Have SIGTERM call `terminate`. Elsewhere than in the main thread nothing changes.
+
+    It sends no SIGINT: shells have that ignored for what runs in the background, and such a job would go on.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    former = signal.signal(signal.SIGTERM, interrupt)
+    former = signal.signal(signal.SIGTERM, lambda *_: terminate())
     try:
         yield
     finally:

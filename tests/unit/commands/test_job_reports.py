@@ -1,7 +1,8 @@
 """Reports of long commands: the last one says how the job ended, and a store that is away never fails the job."""
 
 import asyncio
-import signal
+import subprocess
+import sys
 from dataclasses import dataclass, field
 
 import pytest
@@ -49,26 +50,47 @@ async def test_the_last_report_says_how_the_job_ended(error: BaseException, stat
     assert (last.state, last.sentence) == (state, sentence)
 
 
-def test_a_job_that_is_terminated_ends_as_by_an_interrupt() -> None:
-    """Kubernetes and the pages of operators stop a job by SIGTERM: it must be able to save how far it is."""
-    store = MemoryNotes()
-    saved = []
+JOB = """
+import asyncio, signal
+from streams.commands.job_reports import reported
+from streams.stores.job_reports import recent_reports
+from streams.stores.memory import MemoryNotes
 
-    async def job() -> None:
-        async with reported(store, "blobs sweep"):
-            try:
-                signal.raise_signal(signal.SIGTERM)
-                await asyncio.sleep(60)
-            except asyncio.CancelledError:
-                saved.append("the place of the sweep")
-                raise
+signal.signal(signal.SIGINT, signal.{interrupts})
+notes = MemoryNotes()
 
-    former = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt):
-        asyncio.run(job())
-    (last,) = asyncio.run(recent_reports(store))
-    assert (last.state, saved) == ("stopped", ["the place of the sweep"])
-    assert signal.getsignal(signal.SIGTERM) is former
+async def job():
+    async with reported(notes, "blobs sweep"):
+        try:
+            print("begun", flush=True)
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            print("saved")
+            raise
+
+try:
+    asyncio.run(job())
+except KeyboardInterrupt:
+    (last,) = asyncio.run(recent_reports(notes))
+    print("interrupted,", last.state)
+"""
+
+
+@pytest.mark.parametrize("interrupts", ["default_int_handler", "SIG_IGN", "SIG_DFL"])
+def test_a_job_that_is_terminated_ends_as_by_an_interrupt(interrupts: str) -> None:
+    """Kubernetes and the pages of operators stop a job by SIGTERM: it must be able to save how far it is.
+
+    A shell has interrupts ignored for what a script runs in the background.
+    """
+    command = [sys.executable, "-c", JOB.format(interrupts=interrupts)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            assert process.stdout.readline() == "begun\n"
+            process.terminate()
+            assert process.stdout.read() == "saved\ninterrupted, stopped\n"
+        finally:
+            process.kill()
 
 
 async def test_a_store_that_is_away_fails_no_job() -> None:
