@@ -25,6 +25,7 @@ from streams.answers.prose import compare_prose
 from streams.answers.related import candidates_of, chosen_questions
 from streams.errors import DeadlineExceeded, TransientError
 from streams.models.chat import ChatModel, ChatOptions, Ending, Message
+from streams.pages.document.consent import UNREAD_RECORD
 
 MAX_PAGES = 3
 """Maximum results that are asked for an answer."""
@@ -68,6 +69,8 @@ class Outcome:
     """Statements that the model chose beside the question, and sentences of prose that their statements don't fit."""
     withheld: int = 0
     """Pages whose publishers allow no input of models."""
+    is_partial: bool = False
+    """True if a part of the search failed, or it is unknown whether a model may get a page: there may be more."""
     cached: int = 0
     lacks: Literal["", "late", "unavailable", "cut"] = ""
     """Why statements may be missing: the model failed for a page, or its text about one has no end."""
@@ -325,6 +328,7 @@ def pages_for_model(evidence: Sequence[Evidence], outcome: Outcome) -> list[list
             pages.append(allowed[: prompts.MAX_STATEMENTS])
         else:
             outcome.withheld += 1
+            outcome.is_partial |= UNREAD_RECORD in statements[0].consent.kept_from_models
     return pages
 
 

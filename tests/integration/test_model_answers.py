@@ -38,7 +38,7 @@ def html(title: str, *texts: str, head: str = "") -> str:
 
 
 TRIES = 60
-LEFT_OUT = ("The model got no statement", '"missing"', '"partial":true', '"related":[]')
+LEFT_OUT = ("The model got no statement", '"missing"', '"partial":true', '"record-unread"', '"related":[]')
 """Signs of a search that left out a part for its time."""
 PAGES = {
     TOWER: html(

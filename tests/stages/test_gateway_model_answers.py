@@ -15,6 +15,7 @@ from schemas.ids import page_id
 from streams.answers import statement_source
 from streams.answers.choosing import FoundAnswer
 from streams.answers.statement_source import StatementAnswers
+from streams.errors import StoreUnavailable
 from streams.gateway.http.templates import Views
 from streams.gateway.search import html as search_html
 from streams.search.deadline import Deadline
@@ -241,8 +242,27 @@ async def test_pages_whose_publishers_forbid_it_never_reach_the_model(quoting: M
 
 async def test_a_page_without_a_record_never_reaches_the_model(quoting: ModelServer) -> None:
     found = await events(await app(quoting, await searchable(STATEMENTS)))
-    assert found[0][1]["status"] == "nothing"
+    assert (found[0][1]["status"], found[0][1]["partial"]) == ("nothing", True)
     assert quoting.requests == []
+
+
+@pytest.mark.parametrize(
+    ("path", "given"), [("/api/v1/answer", {}), ("/api/v1/rank", {"by": "tower"}), ("/api/v1/related", {})]
+)
+async def test_an_answer_by_a_part_of_the_search_says_so(
+    quoting: ModelServer, monkeypatch: pytest.MonkeyPatch, path: str, given: dict[str, str]
+) -> None:
+    async def fail(*arguments: object, **named: object) -> None:
+        raise StoreUnavailable("the model is slow")
+
+    made = await stores()
+    whole = await app(quoting, made)
+    async with client(whole) as web:
+        assert '"partial":false' in (await web.get(path, params={"q": QUESTION, **given})).text
+    monkeypatch.setattr(made.embedder, "embed", fail)
+    part = await app(quoting, made)
+    async with client(part) as web:
+        assert '"partial":true' in (await web.get(path, params={"q": QUESTION, **given})).text
 
 
 async def test_the_reason_stands_with_the_result(quoting: ModelServer) -> None:

@@ -20,12 +20,12 @@ from starlette.responses import StreamingResponse
 from streams.answers.criteria import clean_criterion
 from streams.answers.evidence import Evidence, evidence_of
 from streams.answers.follow_up import clean_turns
-from streams.answers.writer import Outcome, Status
+from streams.answers.writer import Status
 from streams.gateway.access.bucket import ANSWER
 from streams.gateway.access.clients import person_of
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.answers.html import reason_of
-from streams.gateway.answers.service import ModelAnswers, RunningAnswer, RunningRank
+from streams.gateway.answers.service import ModelAnswers, RunningAnswer, RunningRank, outcome_of
 from streams.gateway.http import openapi
 from streams.gateway.http.openapi import ApiModel
 from streams.gateway.http.presentation import fragment_href
@@ -38,7 +38,7 @@ _EXAMPLE = """event: sentence
 data: {"text": "The log holds changes.", "form": "span", "statement": {"url": "https://sqlite.org/wal.html"}}
 
 event: end
-data: {"status": "answered", "reason": "", "asked_pages": 1, "dropped": 0, "quoted": null}
+data: {"status": "answered", "reason": "", "asked_pages": 1, "dropped": 0, "partial": false, "quoted": null}
 """
 NO_MODEL = Problem("no-model", "The operator may set RIFFLE_ANSWERS__URL. `beside.answer` of a search needs no model.")
 NOT_INDEXED = Problem("not-indexed", "Its id may be another one.")
@@ -60,7 +60,7 @@ _RANK_EXAMPLE = """event: page
 data: {"url": "https://sqlite.org/wal.html", "place": 1, "judgement": 0.7, "met": [{"url": "https://sqlite.org/wal.html"}]}
 
 event: end
-data: {"status": "answered", "reason": "", "judged": 1}
+data: {"status": "answered", "reason": "", "judged": 1, "partial": false}
 """
 _RANK_STREAM: dict[int | str, dict[str, Any]] = {
     200: {
@@ -91,6 +91,7 @@ class Related(ApiModel):
     related: tuple[str, ...]
     status: Status = Field(description="As in the `end` of an answer.")
     reason: str = Field(description="Why there are no questions, for people; otherwise empty.")
+    partial: bool = Field(description="A part of the search failed: ask again, and there may be more.")
 
 
 def answer_api_routes(
@@ -153,9 +154,10 @@ def answer_api_routes(
         on = _on(answers)
         found = await search.find(q, charge.visible)
         charge.spend(ANSWER)
-        outcome = Outcome(charge.visible.audiences)
+        outcome = outcome_of(found)
         questions = await on.related(q, evidence_of(found), person_of(request, proxies), outcome)
-        return Related(query=q, related=tuple(questions), status=outcome.status, reason=reason_of(outcome))
+        status, reason = outcome.status, reason_of(outcome)
+        return Related(query=q, related=tuple(questions), status=status, reason=reason, partial=outcome.is_partial)
 
     return router
 
@@ -182,6 +184,7 @@ async def _events(running: RunningAnswer) -> AsyncIterator[bytes]:
         "asked_pages": outcome.asked,
         "dropped": outcome.dropped,
         "withheld_pages": outcome.withheld,
+        "partial": outcome.is_partial,
         "cached": outcome.cached > 0,
         "quoted": quoted.model_dump(mode="json") if quoted else None,
     }
@@ -202,7 +205,8 @@ async def _ranked(running: RunningRank) -> AsyncIterator[bytes]:
             }
             yield _event("page", value)
     outcome = running.outcome
-    yield _event("end", {"status": outcome.status, "reason": reason_of(outcome), "judged": judged})
+    end = {"status": outcome.status, "reason": reason_of(outcome), "judged": judged, "partial": outcome.is_partial}
+    yield _event("end", end)
 
 
 def _cited(found: Evidence) -> Cited:

@@ -109,7 +109,7 @@ class ModelAnswers:
 
     def answer(self, question: str, found: Found, person: str) -> RunningAnswer:
         """Begin the answer to a question by these results."""
-        outcome, evidence = Outcome(found.request.visible.audiences), evidence_of(found)
+        outcome, evidence = outcome_of(found), evidence_of(found)
         return RunningAnswer(question, self._writer.answer(question, evidence, person, outcome), outcome, evidence)
 
     async def converse(
@@ -137,7 +137,7 @@ class ModelAnswers:
     ) -> "RunningRank":
         """Begin to judge the first results of a query by a criterion. Raises InvalidQuery and SearchUnavailable."""
         found = await search.find(question, visible)
-        outcome, evidence = Outcome(visible.audiences), evidence_of(found)
+        outcome, evidence = outcome_of(found), evidence_of(found)
         first = [
             RankedResult.of(page, place, consent_of(found.facts.get(page.page_id)))
             for place, page in enumerate(found.pages[:MAX_JUDGED_PAGES])
@@ -161,6 +161,11 @@ class ModelAnswers:
     async def close(self) -> None:
         await self._budgets.close()
         await self._chat.close()
+
+
+def outcome_of(found: Found) -> Outcome:
+    """Return the outcome with which an answer by these results begins."""
+    return Outcome(found.request.visible.audiences, is_partial=bool(found.failed))
 
 
 def open_answers(context: GatewayContext) -> ModelAnswers | None:
