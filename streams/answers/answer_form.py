@@ -33,8 +33,11 @@ _TIME = re.compile(
     r"|\b\d{1,3} years\b"
 )
 _NUMBER = re.compile(
-    rf"\d[\d.,]{{0,20}}+|\b(?:{'|'.join((*CARDINALS, *SCALES, 'half'))})\b(?! or (?:more|less|fewer)\b)", re.IGNORECASE
+    r"(?<![\w.])(?!\d{1,20}\.\d{1,20}\.\d)\d[\d.,]{0,20}+"
+    rf"|\b(?:{'|'.join((*CARDINALS, *SCALES, 'half'))})\b(?! or (?:more|less|fewer)\b)",
+    re.IGNORECASE,
 )
+"""A quantity: no part of a name (`sqlite3`), no version or number of a section (`25.1.3`), no "two or more"."""
 _NAME = re.compile(r"\b[A-Z][\w'’-]{1,40}+ (?:[A-Z]\. |(?:de|van|von|the|of) )?[A-Z][\w'’-]{1,40}+")
 _PLACE = re.compile(r"(?:\b(?:in|at|near|from|to|of|on|throughout) (?:the )?|, )([A-Z][\w'’-]{1,40}+)")
 _DEFINED = re.compile(r"\b(?:is|are|was|were|refers?|means?|stands?|describes?)\b")

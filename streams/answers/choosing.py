@@ -114,7 +114,8 @@ def has_what_is_asked(question: str, evidence: Evidence) -> bool:
             return has_form(text, "person", known)
         case "definition":
             acts = asked[-1] if asked[1:2] in (["does"], ["do"]) else ""
-            return (not acts or acts in _ACTS) and _defines(text, [word for word in subject if word != acts])
+            may_define = evidence.kind != "code" and (not acts or acts in _ACTS)
+            return may_define and _defines(text, [word for word in subject if word != acts])
         case "command":
             return evidence.kind == "code" or _COMMAND.search(text) is not None
         case "value":
@@ -129,7 +130,7 @@ def has_what_is_asked(question: str, evidence: Evidence) -> bool:
 _NAMING, _ACTS = frozenset({"what", "which"}), frozenset({"do", "mean"})
 _COMMAND = re.compile(r"(?<![\w.-])[a-z][\w.-]*+(?: --?[A-Za-z]|\([1-9]\))|(?<!`)`[^`]++`")
 """A name with an option, a name with the section of its manual, or a text in backticks."""
-_DIGITS = re.compile(r"\d[\d.,]{0,20}+")
+_DIGITS = re.compile(r"(?<![\w.])\d[\d.,]{0,20}+")
 _MAX_BEFORE = 3
 """Maximum words between a number and the noun that it counts."""
 _MAX_BESIDE = 4

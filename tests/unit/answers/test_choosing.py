@@ -252,7 +252,9 @@ ASKED = [
     ("how many ferries are there", "There are 12 ferries.", True),
     ("how many ferries are there", "A ferry has room for 12 cars.", False),  # another noun is counted
     ("how many ferries are there", "There are two or more ferries.", False),
+    ("how many ferries are there", "The number of ferries is in section 25.1.3.", False),
     ("what is the maximum number of ferries", "The maximum number of ferries is 30.", True),
+    ("what is the maximum number of ferries", "Ask ferry3_limit for the maximum number of ferries.", False),
     ("what is the maximum number of ferries", "The maximum ferry speed is 30.", False),
     ("could not serialize access due to concurrent update", "ERROR: could not serialize access due to update", False),
     ("is the harbour open", "The harbour is open.", False),  # an echo
@@ -264,6 +266,12 @@ ASKED = [
 @pytest.mark.parametrize(("question", "text", "has"), ASKED, ids=[f"{q}: {t[:30]}" for q, t, _ in ASKED])
 def test_a_quotation_has_what_the_question_asks_for(question: str, text: str, has: bool) -> None:
     assert has_what_is_asked(question, evidence("https://a.test/", text)) is has
+
+
+def test_code_defines_nothing() -> None:
+    question, text = "what does the ferry do", "ferry is [--fast] | do"
+    assert has_what_is_asked(question, evidence("https://a.test/", text))
+    assert not has_what_is_asked(question, evidence("https://a.test/", text, kind="code"))
 
 
 @given(st.text(max_size=200))
