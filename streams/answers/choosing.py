@@ -121,7 +121,7 @@ def has_what_is_asked(question: str, evidence: Evidence) -> bool:
         case "value":
             return has_form(text, "number", known) or any(fold(name) not in known for name in identifiers(text))
         case "number" if counted := counted_noun(asked):
-            return _counts(text, counted, known)
+            return _counts(text, counted, known, is_row=evidence.kind == "row")
         case "number" if value:
             return any(not known.issuperset(words(number)) for number in _DIGITS.findall(text))
     return has_form(text, form, known)
@@ -142,17 +142,19 @@ def _has_all(subject: Sequence[str], evidence: Evidence) -> bool:
     return all(not has.isdisjoint(forms) for word in subject for forms in query_words(word, "en"))
 
 
-def _counts(text: str, noun: str, known: frozenset[str]) -> bool:
+def _counts(text: str, noun: str, known: frozenset[str], *, is_row: bool) -> bool:
     """Return whether the text counts the noun: a number, or the word `number`, stands before it.
 
-    "Indexes can have up to 32 columns" counts no indexes.
+    "Indexes can have up to 32 columns" counts no indexes. In a row of a table, the number stands behind its heading.
     """
     spoken = words(text[:MAX_CHARS])
     (wanted,) = query_words(noun, "en")
     places = [place for place, forms in enumerate(terms(spoken)) if forms[0] in wanted]
-    before = (spoken[max(place - _MAX_BEFORE - 1, 0) : place] for place in places)
+    beside = [spoken[max(place - _MAX_BEFORE - 1, 0) : place] for place in places]
+    if is_row:
+        beside += [spoken[place + 1 : place + 2] for place in places]
     return has_form(text, "number", known) and any(
-        "number" in few or has_form(" ".join(few), "number", known) for few in before
+        "number" in few or has_form(" ".join(few), "number", known) for few in beside
     )
 
 
