@@ -27,8 +27,8 @@ def _command(args: Any) -> str:
 
 
 def niceness_above_own() -> int:
-    """Return a niceness above that of this run, which may itself be nice."""
+    """Return a niceness above that of this run and above 0: the run may itself be nice, or go before all others."""
     own = os.nice(0)
     if own >= MAX_NICENESS:
         pytest.skip("no process can be nicer than this run")
-    return min(own + 3, MAX_NICENESS)
+    return min(max(own, 0) + 3, MAX_NICENESS)

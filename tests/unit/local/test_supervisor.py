@@ -38,6 +38,7 @@ from streams.local.supervision.watched import (
 )
 from streams.local.supervisor import Supervisor
 from streams.settings import Settings, stack_file
+from tests.child_processes import niceness_above_own
 
 SLEEP = "import time; time.sleep(60)"
 SERVER: Any = SimpleNamespace(ready_timeout_seconds=180.0, name="worker-fetch", title="Worker fetch")
@@ -269,7 +270,7 @@ HTTPServer(("127.0.0.1", {port}), Handler).serve_forever()
 def test_a_restarted_worker_is_nice_once_it_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It answers healthy from the begin of its start on. If it were nice then, the start would take minutes."""
     monkeypatch.setattr("streams.local.supervision.health_checks.CHECK_SECONDS", 0.0)
-    (port,), mark, nicer = free_ports(1), tmp_path / "started", os.nice(0) + 1
+    (port,), mark, nicer = free_ports(1), tmp_path / "started", niceness_above_own()
     server = RiffleProcess("worker-x", "Worker x", port, (), tmp_path)
     code = STARTING.format(mark=str(mark), port=port)
     child = Child("x", Launch([sys.executable, "-c", code], nice=nicer), tmp_path / "x.log")
