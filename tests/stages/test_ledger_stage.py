@@ -270,15 +270,28 @@ async def test_an_event_waits_for_a_bounded_number_of_later_ones(monkeypatch: py
 
 
 async def test_when_no_event_comes_any_more_all_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "QUIET_SECONDS", 0.2)
+    loop = asyncio.get_running_loop()
+    now = loop.time()
     agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
-    waiting = asyncio.create_task(agent.handle(delivery(fetched())))
-    for number in range(5):
-        await asyncio.sleep(0.06)
-        await agent.handle(discovery("link", number))
-    assert ledger.writes == 0, "other pages are under way"
-    await asyncio.wait_for(waiting, 20)
+    with monkeypatch.context() as patched:
+        patched.setattr(loop, "time", lambda: now)
+        waiting = asyncio.create_task(agent.handle(delivery(fetched())))
+        for number in range(5):
+            await asyncio.sleep(0)
+            now += 0.9 * gathering.QUIET_SECONDS
+            await a_timer_that_is_due()
+            await agent.handle(discovery("link", number))
+        assert ledger.writes == 0, "other pages are under way"
+        now += gathering.QUIET_SECONDS
+        await waiting
     assert ledger.writes == 1
+
+
+async def a_timer_that_is_due() -> None:
+    """Wait until the timers that are due by the loop's clock have been called."""
+    called = asyncio.Event()
+    asyncio.get_running_loop().call_later(0, called.set)
+    await called.wait()
 
 
 async def test_a_worker_that_ends_writes_what_waits_and_lets_nothing_wait() -> None:
