@@ -10,10 +10,8 @@ ask, also without a year; `answers.disagreement` all dates and years of an Engli
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
-
-from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -100,11 +98,20 @@ class DateText(str):
         return made
 
 
-def _keep_message(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+class _KeepsMessage:
+    """The mark of a field whose messages stay messages. Only models load pydantic: parsing processes do without."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_wrap_validator_function(_keep_message, handler(source))
+
+
+def _keep_message(value: Any, read: Callable[[Any], Any]) -> Any:
     return value if isinstance(value, Message) else read(value)
 
 
-Sentence = Annotated[str, WrapValidator(_keep_message)]
+Sentence = Annotated[str, _KeepsMessage()]
 """A sentence for people. A page says it in the language of its reader, programs get it in English."""
 
 
