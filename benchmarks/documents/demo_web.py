@@ -6,6 +6,7 @@ The pages are Debian's documentation packages, each under a host's name:
     docs.python.test    /usr/share/doc/python3.11/html
     sqlite.test         /usr/share/doc/sqlite3/html (package sqlite3-doc)
     git-scm.test/html   /usr/share/doc/git/html (package git-doc)
+    debian.test         /usr/share/doc/debian/FAQ/de (package debian-faq-de): in German
 
     python -m benchmarks.documents.demo_web DIR      where DIR/HOST/... are these folders
 
@@ -99,6 +100,12 @@ SITES = {
         hidden=("/html/git-var.html",),
         missing=("/html/gitattributes.html", "/html/user-manual.html"),
         redirects={"/": "/html/index.html", "/html/git.html": "/html/index.html", "/html/gitk.html": None},
+    ),
+    "debian.test": Site(
+        disallow=(),
+        hidden=(),
+        missing=(),
+        redirects={"/": "/getting-debian.de.html", "/index.de.html": "/getting-debian.de.html"},
     ),
 }
 

@@ -84,7 +84,9 @@ async def measure(settings: Settings, options: Options) -> list[Shown]:
         opened = await open_run(stack, settings, options, lambda step, done, of: None)
         _, index = await opened.index("demo", pages)
         searcher = opened.searcher(index)
-        wanted = {question.question: (urlsplit(question.url).path,) for question in QUESTIONS} | dict(GUIDES)
+        wanted = {
+            question.question: (urlsplit(question.url).path,) for question in QUESTIONS if question.language == "en"
+        } | dict(GUIDES)
         return [each for query, paths in wanted.items() for each in await first_results(searcher, query, paths)]
 
 

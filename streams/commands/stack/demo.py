@@ -3,6 +3,7 @@
 import asyncio
 import os
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
@@ -29,7 +30,9 @@ TOP_STATEMENTS = 3
 WORDS_PAGES = 5
 """Number of first pages that are searched for the answer, in the search only by words."""
 DEPTH = 30
-SHOWN_QUESTIONS = 3
+LANGUAGES = {"en": "English", "de": "German"}
+SHOWN_QUESTIONS = 2
+"""Number of questions in each language that are shown with their statements."""
 MAX_ASKED = 60
 """Maximum number of times that a question is asked while its answer is partial."""
 PAUSE_SECONDS = 0.5
@@ -109,7 +112,7 @@ def demo(
             "links lead to others."
         )
         verdicts = asyncio.run(_judge_questions(settings))
-        _show(verdicts)
+        show(verdicts)
     finally:
         if leave and (state := read_state(home)):
             err.print(stop_stack(home, state))
@@ -167,20 +170,27 @@ def ranked_statements(answer: dict[str, Any]) -> list[tuple[str, str]]:
     return [(text, url) for _, text, url in sorted(scored, key=lambda item: -item[0])]
 
 
-def _show(verdicts: list[Verdict]) -> None:
-    for verdict in verdicts[:SHOWN_QUESTIONS]:
+def show(verdicts: list[Verdict]) -> None:
+    """Print some questions with their best statements, and for each language how many have their answer."""
+    by_language = {
+        name: [verdict for verdict in verdicts if verdict.question.language == code] for code, name in LANGUAGES.items()
+    }
+    for verdict in chain.from_iterable(those[:SHOWN_QUESTIONS] for those in by_language.values()):
         out.print(styled("\n[bold]{}[/]", verdict.question.question))
         for text, url in verdict.statements[:TOP_STATEMENTS]:
             mark = ">" if verdict.question.answer in text else " "
             out.print(styled(" [green]{}[/] {}\n   [dim]{}[/]", mark, text, url))
-    if verdicts:
-        out.print(
-            styled("\n[dim]The statements above are the best three of all pages; [green]>[/] marks the right one.[/]")
-        )
+    out.print(
+        styled("\n[dim]The statements above are the best three of all pages; [green]>[/] marks the right one.[/]")
+    )
     right = sum(verdict.right for verdict in verdicts)
-    by_words = sum(verdict.words_find_it for verdict in verdicts)
-    out.print(f"\n{right} of {len(verdicts)} questions have their answer among the first {TOP_STATEMENTS} statements.")
-    out.print(f"Only by words, {by_words} have it on one of the first {WORDS_PAGES} pages.")
+    out.print(f"\n{right} of {len(verdicts)} questions have their answer among the first {TOP_STATEMENTS} statements:")
+    for name, those in by_language.items():
+        by_words = sum(verdict.words_find_it for verdict in those)
+        out.print(
+            f"  {sum(verdict.right for verdict in those)} of {len(those)} in {name}. Only by words, {by_words} of "
+            f"these {len(those)} have it on one of the first {WORDS_PAGES} pages."
+        )
     for verdict in verdicts:
         if not verdict.right:
             err.print(styled("[yellow]Not among them:[/] {} (rank {})", verdict.question.question, verdict.rank))

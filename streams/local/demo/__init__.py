@@ -1,8 +1,9 @@
-"""The bundled web: some 230 real pages of four hosts, and questions that they answer.
+"""The bundled web: some 230 real pages of five hosts, and questions that they answer.
 
-The pages are documentation of PostgreSQL, Python, SQLite and Git, unchanged. Their licences are in `licences/`, and
-`build.py` names their sources. `questions.json` holds questions that share no word with their answer, so that an answer
-must be found by its meaning.
+The pages are documentation of PostgreSQL, Python, SQLite and Git in English, and of Debian in German, unchanged. Their
+licences are in `licences/`, and `benchmarks/documents/demo_web.py` names their sources. The questions of
+`questions.json` in English share no word with their answer, so that an answer must be found by its meaning. Those in
+German share stems or parts of words, since the default model reads only English.
 """
 
 import hashlib
@@ -32,6 +33,8 @@ class Question:
     """The page that holds the answer."""
     answer: str
     """A part of the answering sentence that no other sentence contains."""
+    language: str = "en"
+    """The language of the question and of its page: `en` or `de`."""
 
 
 QUESTIONS: tuple[Question, ...] = tuple(

@@ -64,3 +64,16 @@ async def test_an_answer_without_a_part_of_the_search_is_asked_for_again(
     monkeypatch.setattr(demo, "PAUSE_SECONDS", 0.0)
     assert await ask_until_whole(Settings(), QUESTION.question) == given[-1]
     assert len(given) == asked
+
+
+def test_what_was_found_is_said_for_each_language(capsys: pytest.CaptureFixture[str]) -> None:
+    german = Question("Kann ich ein Paket pflegen?", "https://debian.test/a.html", "Paketpflege", "de")
+    found = ("Die Paketpflege ist für jeden offen.", german.url)
+    others = [Verdict(Question(f"Question {n}?", PAGE, "continental catastrophe"), [(ANSWER, PAGE)]) for n in range(3)]
+    demo.show([*others, Verdict(german, [found], [found])])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ("Question 1?" in shown, "Question 2?" in shown) == (True, False), "two questions of each language"
+    assert f"{german.question} > {found[0]}" in shown
+    assert "4 of 4 questions have their answer among the first 3 statements:" in shown
+    assert "3 of 3 in English. Only by words, 0 of these 3" in shown
+    assert "1 of 1 in German. Only by words, 1 of these 1" in shown
