@@ -38,7 +38,14 @@ def html(title: str, *texts: str, head: str = "") -> str:
 
 
 TRIES = 60
-LEFT_OUT = ("The model got no statement", '"missing"', '"partial":true', '"record-unread"', '"related":[]')
+LEFT_OUT = (
+    "These results are incomplete",
+    "The model got no statement",
+    '"missing"',
+    '"partial":true',
+    '"record-unread"',
+    '"related":[]',
+)
 """Signs of a search that left out a part for its time."""
 PAGES = {
     TOWER: html(
