@@ -138,7 +138,8 @@ def search_html_routes(
             accepted=request.headers.get("accept-language", ""),
         )
         running = service.start(q, charge.visible, given, exact=exact, person=service.asked.identify(request))
-        await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
+        both = {running.results, running.beside}
+        await asyncio.wait(both, timeout=FIRST_PAINT_SECONDS, return_when=asyncio.FIRST_EXCEPTION)
         has_late = late is not None and late.wants(running.request)
         if not has_late and running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()
