@@ -66,7 +66,7 @@ async def test_an_answer_without_a_part_of_the_search_is_asked_for_again(
     assert len(given) == asked
 
 
-def test_what_was_found_is_said_for_each_language(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_answers_of_each_language_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     german = Question("Kann ich ein Paket pflegen?", "https://debian.test/a.html", "Paketpflege", "de")
     found = ("Die Paketpflege ist für jeden offen.", german.url)
     others = [Verdict(Question(f"Question {n}?", PAGE, "continental catastrophe"), [(ANSWER, PAGE)]) for n in range(3)]
