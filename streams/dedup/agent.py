@@ -51,7 +51,6 @@ from streams.dedup.sandbox_tasks import (
 )
 from streams.dedup.url_rule_evidence import AliasLearner, Discoveries
 from streams.errors import MissingBlob, PageErased, PoisonError, Refused
-from streams.models.current_model import CurrentModel
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
@@ -61,6 +60,7 @@ from streams.stores.opener import Stores
 from streams.stores.page_record import Deduplicated, Fetched, Indexed, PageRecord, RemovedText
 from streams.stores.protocols import Fingerprint, Sight
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
+from streams.stores.searched_model import CurrentModel
 from streams.topology import VERSIONS
 
 LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)

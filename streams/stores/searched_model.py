@@ -24,6 +24,8 @@ CHECK_SECONDS = 15.0
 """Maximum age of the searched collection's name before it is read again (seconds)."""
 MAX_SECONDS = 0.2
 """Maximum time that the first search waits for the name (seconds)."""
+ASK_AGAIN_SECONDS = 60.0
+"""Time between two questions to the server (seconds): a worker that it does not answer loses no more time to it."""
 
 log = structlog.get_logger(__name__)
 
@@ -124,3 +126,26 @@ class SearchedModel:
             return None
         await other.embed(["ready"], self._role)  # it is loaded before anybody waits for it
         return Searched(collection, other, await other.info(self._role))
+
+
+class CurrentModel:
+    """The name of the settings' model as its server said it last, or None if it did not answer.
+
+    It is for a stage that makes no vectors itself, and does not wait for the server.
+    """
+
+    def __init__(self, embedder: Embedder, monotonic: Callable[[], float]) -> None:
+        self._embedder, self._monotonic = embedder, monotonic
+        self._name: ModelName | None = None
+        self._asked = float("-inf")
+
+    async def read(self) -> ModelName | None:
+        now = self._monotonic()
+        if now - self._asked >= ASK_AGAIN_SECONDS:
+            self._asked = now
+            try:
+                self._name = (await self._embedder.info()).model
+            except RiffleError as error:
+                self._name = None
+                log.warning("nobody says the model's name: unchanged pages are passed on", error=str(error))
+        return self._name

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import PoisonError
-from streams.statements.places import Around, words_around
-from streams.statements.readability import entries_of_page, sentence_before
+from streams.statements.readability import Around, entries_of_page, sentence_before, words_around
 from streams.statements.standing import stands_alone
 from streams.statements.statement import PageStatements
 from streams.stores.protocols import Point

@@ -18,7 +18,6 @@ from streams.errors import MissingBlob, TransientError
 from streams.ledger.history import history_of
 from streams.ledger.status import status_of
 from streams.maintenance.erasure import Erased, Eraser
-from streams.models.current_model import ASK_AGAIN_SECONDS
 from streams.models.memory import MemoryEmbedder
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
@@ -29,6 +28,7 @@ from streams.stores.packing import pack
 from streams.stores.page_record import Normalized
 from streams.stores.removals import is_held_back, withdrawal
 from streams.stores.rows import pack_row
+from streams.stores.searched_model import ASK_AGAIN_SECONDS
 from streams.topology import STAGES
 from streams.vectors.index_agent import IndexAgent
 from tests.inline_sandbox import InlineSandbox, inline_parse_pool

@@ -19,7 +19,7 @@ from streams.crawl.domains import has_public_suffix, surely_one_owner
 from streams.gateway.http.highlighting import highlights
 from streams.language.marks import is_closed
 from streams.pages.text.tokens import is_spaceless
-from streams.statements.places import END_WORDS, WHOLE_WORDS
+from streams.statements.readability import END_WORDS, WHOLE_WORDS
 from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import NO_PLACE, Place, StatementPayload

@@ -1,4 +1,4 @@
-"""Blobs, records and ledger in memory.
+"""Blobs, records, the ledger, keys of the API and sites, in memory.
 
 Values pass through the same packing as in the real store, so the fake returns what Cassandra would return: tuples as
 lists, and no object that is shared with the caller. It refuses the same types.
@@ -16,7 +16,7 @@ from streams.stores.blobs import admitted, blob_ref
 from streams.stores.memory.host_links import MemoryHostLinks
 from streams.stores.packing import pack, unpack
 from streams.stores.page_record import Normalized, PageRecord, StoredPart
-from streams.stores.protocols import LinkGroup, Transition
+from streams.stores.protocols import ApiKey, LinkGroup, Site, Transition
 from streams.stores.rows import pack_row, unpack_row
 
 _Cell = tuple[int, bytes]
@@ -162,3 +162,34 @@ def _erase(cells: dict[UUID, dict[Any, _Cell]], erased: dict[UUID, int], page_id
 
 def _write(cells: dict[Any, _Cell], key: Any, cell: _Cell) -> None:
     cells[key] = max(cells.get(key, cell), cell)
+
+
+class MemoryApiKeys:
+    """See `ApiKeys`."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, tuple[int, ApiKey]] = {}
+        self._sites: dict[str, tuple[int, Site | None]] = {}
+
+    async def put(self, key: ApiKey, at: int) -> None:
+        if key.id not in self._keys or self._keys[key.id][0] <= at:
+            self._keys[key.id] = at, key
+
+    async def get(self, key_id: str) -> ApiKey | None:
+        return self._keys[key_id][1] if key_id in self._keys else None
+
+    async def all(self) -> list[ApiKey]:
+        return [key for _, (_, key) in sorted(self._keys.items())]
+
+    async def put_site(self, site: Site, at: int) -> None:
+        self._write_site(site.name, site, at)
+
+    async def remove_site(self, name: str, at: int) -> None:
+        self._write_site(name, None, at)
+
+    async def sites(self) -> list[Site]:
+        return [site for _, (_, site) in sorted(self._sites.items()) if site]
+
+    def _write_site(self, name: str, site: Site | None, at: int) -> None:
+        if name not in self._sites or self._sites[name][0] <= at:
+            self._sites[name] = at, site

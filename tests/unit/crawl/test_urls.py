@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.allowed_origins import AllowedOrigins
+from streams.allowed_origins import AllowedOrigins, OwnOrigin
 from streams.crawl.domains import has_public_suffix, registrable_domain
 from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, host_of, reason_not_to_crawl, resolve
 from tests.sizes import examples
@@ -251,7 +251,7 @@ def test_a_link_of_the_grammar_resolves_to_a_canonical_url(base: str, href: str)
         link = resolve(page, href)
     except InvalidUrl:
         return
-    assert canonicalize(link) == link
+    assert canonicalize(link, OwnOrigin(page)) == link
 
 
 CANONICAL_URLS: st.SearchStrategy[Any] = URLS.map(canonical_or_none).filter(bool)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from streams.statements.places import Around, words_around
+from streams.statements.readability import Around, words_around
 from streams.statements.statement import Statement
 from tests.sizes import guard_seconds, size
 
