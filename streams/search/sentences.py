@@ -195,16 +195,10 @@ class _Candidates:
 
     @staticmethod
     def _shown_once(hits: Sequence[Hit]) -> Iterator[Hit]:
-        """Yield the statements without lines of context that are shown above them as statements.
-
-        One that is context of a statement above it is left out: it was chosen before that one.
-        """
-        above, read = set[str](), set[str]()
+        """Yield the statements without lines of context that are shown above them as statements."""
+        above: set[str] = set()
         for hit in hits:
             payload = hit.payload
-            if (key := _key(payload.text)) and key in read:
-                continue
-            read.update(map(_key, (*payload.context, payload.before)))
             context = [line for line in payload.context if _key(line) not in above]
             before = "" if _key(payload.before) in above else payload.before
             above.add(_key(payload.text))

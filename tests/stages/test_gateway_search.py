@@ -1,6 +1,7 @@
 """Searches through the whole gateway, over memory stores: the results, and the answer when a part is missing."""
 
 import asyncio
+import re
 from typing import Any
 from uuid import UUID
 
@@ -334,3 +335,15 @@ async def test_similar_pages_that_are_not_known_cost_no_results(stores: Stores, 
     assert answer["partial"] is True
     assert [reason["part"] for reason in answer["reasons"]] == ["similar"]
     assert "similar" not in answer["results"][0]
+
+
+async def test_a_sentence_that_stands_before_the_first_one_is_shown_once() -> None:
+    first = statement("https://a.example/", "The pump runs at night.", title="Pumps")
+    second = statement(
+        "https://a.example/", "It is loud then, and the pump shakes.", context=("The pump runs at night.",)
+    )
+    app = gateway(await searchable([first, second | {"title": "Pumps"}]), deadline_seconds=20.0)
+    async with client(app) as web:
+        page = (await web.get("/search", params={"q": "loud pump shakes"}, headers={"accept": "text/html"})).text
+    assert 'class="before">The pump runs at night.</span>' in page
+    assert len(re.findall("runs at night", page)) == 1

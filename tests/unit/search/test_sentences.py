@@ -170,14 +170,6 @@ def test_a_statement_that_is_shown_is_no_context_of_another() -> None:
 TWO = "When does it leave, and what is the price?"
 
 
-def test_a_statement_that_stands_before_the_first_one_is_not_shown_again() -> None:
-    nearest = hit(PRICE, 1.2, alone=HARDLY)
-    first = hit(FERRY, 1.0, alone=SURELY, before=PRICE)
-    assert shown("gull", nearest, first, *WIDE)[0] == FERRY
-    assert PRICE not in shown("gull", nearest, first, *WIDE)
-    assert shown("gull", nearest, hit(FERRY, 1.0, alone=SURELY), *WIDE)[:2] == [FERRY, PRICE]
-
-
 def test_each_clause_has_its_statement() -> None:
     about_both = [hit(f"{TIDE} It is number {n}.", 0.9) for n in range(3)]
     hits = [*about_both, hit(FERRY, 0.2), hit(PRICE, 0.2)]
