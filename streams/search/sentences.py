@@ -56,6 +56,8 @@ OF_THE_WHOLE = 0.3
 """Share of the whole query in the score for a clause, which often names no subject: "and how long does it last"."""
 MAX_BEHIND = 2.0
 """Maximum distance of a page's best statement for a clause to the best one of all pages: beyond it, there is none."""
+CONTEXT_MARGIN = 0.5
+"""How much less a statement may have than one that has it as context, and still be shown in its place."""
 REST_SECONDS = 2.0
 """Pause after a failure before the pages are looked at again (seconds)."""
 _BORDERS = re.compile(rf"(?<![{CLAUSE_MARKS}])[{CLAUSE_MARKS}]++(?!\S)|[{WIDE_CLAUSE_MARKS}]")
@@ -186,12 +188,20 @@ class _Candidates:
             if not chosen:
                 fresh = fresh or others
             if fresh:
-                best = max(fresh, key=lambda place: (scores[place], -place))
+                nearest = max(fresh, key=lambda place: (scores[place], -place))
+                best = self._own_source(nearest, scores, fresh)
+                surely[best] = max(surely[best], surely[nearest])  # it stands before the one whose context it is
                 chosen.append(best)
                 payload = self.hits[best].payload
                 shown.update(map(_key, (*payload.context, payload.before)))
         chosen.sort(key=lambda place: -surely[place])
         return tuple(self._shown_once([replace(self.hits[place], score=surely[place]) for place in chosen]))
+
+    def _own_source(self, best: int, scores: Sequence[float], fresh: Sequence[int]) -> int:
+        """Return a statement, or the one of its context that has nearly its score: what matched may stand there."""
+        context = set(map(_key, (*self.hits[best].payload.context, self.hits[best].payload.before)))
+        near = [at for at in fresh if self._keys[at] in context and scores[at] >= scores[best] - CONTEXT_MARGIN]
+        return max(near, key=lambda place: (scores[place], -place), default=best)
 
     @staticmethod
     def _shown_once(hits: Sequence[Hit]) -> Iterator[Hit]:

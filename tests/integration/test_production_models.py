@@ -104,7 +104,9 @@ async def settings(tmp_path: Path) -> AsyncIterator[TritonSettings]:
     lay_out(tmp_path / "models")
     with serving(tmp_path, tmp_path / "models", MODELS) as server:
         await server.ready()
-        yield server.settings.triton.model_copy(update={"query_model": "e5_query", "timeout_seconds": PATIENCE_SECONDS})
+        yield server.settings.triton.model_copy(
+            update={"model": "e5", "query_model": "e5_query", "timeout_seconds": PATIENCE_SECONDS}
+        )
 
 
 async def test_clients_tokenize_for_a_server_without_tokenizers(settings: TritonSettings) -> None:

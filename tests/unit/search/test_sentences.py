@@ -101,7 +101,7 @@ OTHER = hit("The name of a server is needed for each of the virtual hosts that a
         ("a page that has only its title", "ferries", [hit("Ferries", 0.9)], ["Ferries"]),
         ("equal texts", "boat", [hit(FERRY, 0.9), hit(FERRY.upper(), 0.8), hit(PRICE, 0.1)], [FERRY, PRICE]),
         ("a text that may be hidden", "boat", [hit(TIDE, 0.9, doubtful=True), hit(FERRY, 0.1)], [FERRY]),
-        ("the context of one shown", "gull", [AFTER_PRICE, hit(PRICE, 0.8), hit(TIDE, 0.1)], [FERRY, TIDE]),
+        ("the context of one shown", "gull", [AFTER_PRICE, hit(PRICE, 0.1), hit(TIDE, 0.1)], [FERRY, TIDE]),
     ],
 )  # fmt: skip
 def test_the_statements_that_are_shown(why: str, asked: str, hits: list[Hit], expected: list[str]) -> None:
@@ -165,6 +165,12 @@ def test_a_statement_that_is_shown_is_no_context_of_another() -> None:
     assert [each.payload.text for each in found] == [PRICE, FERRY]
     assert found[1].payload.context == ("Ferries",)
     assert found[1].payload.before == TIDE
+
+
+@pytest.mark.parametrize(("of_context", "first"), [(0.99, PRICE), (0.2, FERRY)])
+def test_what_matched_in_the_context_of_a_statement_is_shown_itself(of_context: float, first: str) -> None:
+    pair = hit(FERRY, 1.0, alone=SURELY, context=[PRICE]), hit(PRICE, of_context, alone=SURELY)
+    assert shown("gull", *pair, *WIDE)[0] == first
 
 
 TWO = "When does it leave, and what is the price?"
