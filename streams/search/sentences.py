@@ -57,7 +57,7 @@ OF_THE_WHOLE = 0.3
 MAX_BEHIND = 2.0
 """Maximum distance of a page's best statement for a clause to the best one of all pages: beyond it, there is none."""
 CONTEXT_MARGIN = 0.5
-"""How much less a statement may have than one that has it as context, and still be shown in its place."""
+"""The maximum by which a statement may be behind one that has it as context, and still be shown in its place."""
 REST_SECONDS = 2.0
 """Pause after a failure before the pages are looked at again (seconds)."""
 _BORDERS = re.compile(rf"(?<![{CLAUSE_MARKS}])[{CLAUSE_MARKS}]++(?!\S)|[{WIDE_CLAUSE_MARKS}]")
