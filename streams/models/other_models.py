@@ -10,10 +10,8 @@ from streams.models.inference.repository import LOCAL_REPOSITORY, SERVER_MODEL, 
 from streams.models.inference.runtimes import resolve_runtime
 from streams.models.protocols import Embedder, ModelInfo, Models
 from streams.settings import Settings
-from streams.settings.servers import IN_PROCESS
+from streams.settings.servers import IN_PROCESS, OF_QUERIES
 
-OF_QUERIES = "_query"
-"""The end of the name of a model that only embeds queries."""
 DIMENSIONS = "dimensions"
 """A parameter that only embedding models have."""
 

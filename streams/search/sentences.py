@@ -192,15 +192,19 @@ class _Candidates:
                 best = self._own_source(nearest, scores, fresh)
                 surely[best] = max(surely[best], surely[nearest])  # it stands before the one whose context it is
                 chosen.append(best)
-                payload = self.hits[best].payload
-                shown.update(map(_key, (*payload.context, payload.before)))
+                shown.update(self._above(best))
         chosen.sort(key=lambda place: -surely[place])
         return tuple(self._shown_once([replace(self.hits[place], score=surely[place]) for place in chosen]))
 
+    def _above(self, place: int) -> set[str]:
+        """Return the keys of the texts that are shown above a statement."""
+        payload = self.hits[place].payload
+        return set(map(_key, (*payload.context, payload.before)))
+
     def _own_source(self, best: int, scores: Sequence[float], fresh: Sequence[int]) -> int:
         """Return a statement, or the one of its context that has nearly its score: what matched may stand there."""
-        context = set(map(_key, (*self.hits[best].payload.context, self.hits[best].payload.before)))
-        near = [at for at in fresh if self._keys[at] in context and scores[at] >= scores[best] - CONTEXT_MARGIN]
+        above = self._above(best)
+        near = [at for at in fresh if self._keys[at] in above and scores[at] >= scores[best] - CONTEXT_MARGIN]
         return max(near, key=lambda place: (scores[place], -place), default=best)
 
     @staticmethod

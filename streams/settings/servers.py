@@ -139,6 +139,8 @@ OPENAI = "openai+"
 """The beginning of an address of an embedding server with the API of OpenAI, before `http://` or `https://`."""
 DEFAULT_MODEL = "sbert"
 """The embedding model for English. Riffle also brings `sbert_e5` and `e5`, for a hundred languages."""
+OF_QUERIES = "_query"
+"""The end of the name of a model that only embeds queries."""
 
 
 class TritonSettings(SettingsGroup):
@@ -154,7 +156,7 @@ class TritonSettings(SettingsGroup):
     key_file: Path | None = None
     """PEM file with the key of the client's certificate. With `openai+`, file with the server's API key, which is read
     before each request."""
-    query_model: str = Field(default_factory=lambda others: f"{others.get('model', DEFAULT_MODEL)}_query")
+    query_model: str = Field(default_factory=lambda others: f"{others.get('model', DEFAULT_MODEL)}{OF_QUERIES}")
     """Name of the model for queries: the same network in an instance of its own, by default `<model>_query`. Empty, or
     missing in the repository: the embedding model embeds queries."""
     query_url: str = ""

@@ -35,6 +35,7 @@ Two generations of a page have one point for a statement with the same text, so 
 """
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -202,8 +203,9 @@ class IndexAgent(Agent):
         for collection in collections:
             with suppress(MissingCollection):
                 if searched and collection == searched.collection:
-                    points = await self._embedded_by(searched, points, note_part)
-                await self._upsert(collection, points)
+                    await self._upsert(collection, await self._embedded_by(searched, points, note_part))
+                else:
+                    await self._upsert(collection, points)
 
     async def _remove_points(
         self,
@@ -236,7 +238,7 @@ class IndexAgent(Agent):
             part = texts[start : start + PART_TEXTS]
             vectors[start : start + PART_TEXTS] = await searched.embedder.embed(part, "passage")
             note_part()
-        return PagePoints.of(points.page, vectors, points.facts)
+        return dataclasses.replace(points, vectors=vectors)
 
     async def _upsert(self, collection: str, points: PagePoints) -> None:
         for start in points.starts():

@@ -22,7 +22,7 @@ from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.servers.server import Answer, Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
-from streams.models.inference.repository import CHAIN_MODEL
+from streams.models.inference.repository import CHAIN_MODEL, LOCAL_REPOSITORY
 from streams.settings import Settings, TritonSettings
 from streams.settings.servers import IN_PROCESS
 
@@ -113,7 +113,7 @@ class Triton:
 
     @classmethod
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
-        models = (settings.models_path / "local").resolve()
+        models = (settings.models_path / LOCAL_REPOSITORY).resolve()
         own, *others = settings.triton.model, settings.triton.query_model, settings.triton.rerank_model, CHAIN_MODEL
         required = (own, *(name for name in others if name and (models / name).is_dir()))
         return cls(home / "data" / cls.name, models, required, home, tls)

@@ -60,8 +60,11 @@ class SentenceEncoder:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return vectors in the order of the texts, shape (len(texts), dimensions). Long texts lose first lines."""
-        encodings = self.encode(texts)
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        return self.embed_encoded(self.encode(texts))
+
+    def embed_encoded(self, encodings: Sequence[Encoding]) -> Floats:
+        """Return the vectors of texts that `encode` has read, shape (len(encodings), dimensions)."""
+        vectors = np.empty((len(encodings), self.dimensions), dtype=np.float32)
         for length, batch in batches([len(encoding) for encoding in encodings]):
             vectors[batch] = self._run([encodings[index] for index in batch], length)
         return vectors

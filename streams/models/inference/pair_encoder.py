@@ -18,6 +18,7 @@ from tokenizers import Encoding
 from streams.errors import UsageError
 from streams.models.inference.encoder import Floats, SentenceEncoder
 from streams.models.inference.repository import Parameters, check_files, find_file, parameters_in, prefixes_of
+from streams.models.inference.tokenizing import prefix_in
 
 MEMBERS = "members"
 """The parameter with the names of both models, which are in the same repository."""
@@ -49,16 +50,12 @@ class PairEncoder:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         moved = self._second.embed(texts) - self._mean
         vectors[:, own:] = moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), np.float32(1e-12))
-        plain = [self._without_prefix(text) for text in texts]
-        encodings = self._first.encode(plain)
+        encodings = self._first.encode([text.removeprefix(prefix_in(text, self._prefixes)) for text in texts])
         known = [index for index, encoding in enumerate(encodings) if known_share(encoding) >= MIN_KNOWN]
         if known:
             vectors[known, own:] *= _HALF
-            vectors[known, :own] = _HALF * self._first.embed([plain[index] for index in known])
+            vectors[known, :own] = _HALF * self._first.embed_encoded([encodings[index] for index in known])
         return vectors
-
-    def _without_prefix(self, text: str) -> str:
-        return text.removeprefix(next((each for each in self._prefixes if text.startswith(each)), ""))
 
 
 def known_share(encoding: Encoding) -> float:

@@ -72,12 +72,17 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str], prefixes: Sequence[st
     return again
 
 
+def prefix_in(text: str, prefixes: Sequence[str]) -> str:
+    """Return the prefix of the model with which a text begins, or an empty string."""
+    return next((each for each in prefixes if text.startswith(each)), "")
+
+
 def _drop_far_lines(tokenizer: Tokenizer, text: str, prefixes: Sequence[str]) -> str:
     """Return the text without the lines that don't fit: first the lines after the title, at last the title, too.
 
     The last line is left even if this line by itself is too long.
     """
-    prefix = next((each for each in prefixes if text.startswith(each)), "")
+    prefix = prefix_in(text, prefixes)
     lines = text.removeprefix(prefix).split("\n")
 
     def shortened(dropped: int) -> str:
