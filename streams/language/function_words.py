@@ -92,14 +92,19 @@ def is_function_word(word: str, language: str) -> bool:
     return word in FUNCTION_WORDS.get(language, frozenset())
 
 
+def typical_words(words: Sequence[str], language: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the function words that a query has of this language and not of English, and the other way round."""
+    known, english = FUNCTION_WORDS.get(language, frozenset()), FUNCTION_WORDS["en"]
+    return known.intersection(words) - english, english.intersection(words) - known
+
+
 def shown_language(words: Sequence[str], identified: str) -> str:
     """Return the language whose function words a query is searched without; empty if none has shown itself.
 
     Short queries are taken for other languages: `cold war` and `mit license` for German. Each would lose the word that
     it is about. One function word in another script than Latin is enough.
     """
-    known, english = FUNCTION_WORDS.get(identified, frozenset()), FUNCTION_WORDS["en"]
-    own, foreign = known.intersection(words) - english, english.intersection(words) - known
+    own, foreign = typical_words(words, identified)
     if len(own) >= max(MIN_SHOWN, len(foreign)) or any(word[0] > _LAST_LATIN for word in own):
         return identified
     return "en" if identified in {"", "en"} or len(foreign) >= MIN_SHOWN else ""

@@ -19,7 +19,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from streams.caches import cached_if_short
-from streams.language.function_words import shown_language, without_function_words
+from streams.language.function_words import shown_language, typical_words, without_function_words
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import drop_box_labels, index_words
 from streams.stores.protocols import SparseVector
@@ -34,7 +34,8 @@ AVERAGE_WORDS = 32.0
 MAX_QUERY_TERMS = 64
 """Maximum terms of a query. The most frequent terms are kept."""
 SURE = 0.9
-"""Minimum probability of the language of a query in Latin letters: `django documentation` is Danish at .17."""
+"""Minimum probability of the language of a query in Latin letters: `django documentation` is Danish at .17. It is not
+sure either if the query has more function words of English: `your environ` is French at .95."""
 _GUESSED_WEIGHT = 1e-4
 """Weight of a stem in a language that is not sure: it finds a statement, and moves none that has the word itself."""
 _KEPT_QUERIES = 128
@@ -103,7 +104,9 @@ def _read_query(text: str, language: str) -> tuple[_QueryWord, ...]:
         )
     own = identify(text)
     kept = without_function_words(asked, shown_language(asked, own.language))
-    if own.confidence >= SURE or own.script != "Latn":
+    typical, english = typical_words(asked, own.language)
+    is_sure = own.confidence >= SURE and len(typical) >= len(english)
+    if is_sure or own.script != "Latn":
         return tuple(_QueryWord(word, terms_of_query(word, own.language)) for word in kept)
     return tuple(_QueryWord(word, terms_of_query(word), terms([word], own.language)[0][1:]) for word in kept)
 
