@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
@@ -15,9 +15,12 @@ from streams.gateway.http.templates import Views
 from streams.gateway.page.lookup import or_problem
 from streams.knowledge.lookup.panel import Panel
 from streams.knowledge.lookup.source import PanelSource
+from streams.pages.text.language import read_accepted
+from streams.search.retrieval.model_fit import reader_of
 from streams.stores.protocols import Visible
 
 MAX_TEXT_CHARS = 500
+VARY = "Accept-Language"
 NO_ENTITIES = "The store of entities does not answer."
 _PROBLEMS = (
     ("A parameter is not valid", openapi.NO_QUERY),
@@ -29,6 +32,9 @@ PROBLEMS_OF_ID = openapi.problem_responses(
     "/api/v1/entities/Q0", *_PROBLEMS, ("There is no such entity", unknown_entity("Q0"))
 )
 Id = Annotated[str, Path(max_length=300, description="`Q42`, `enwiki:Albedo`, or the id of an own entity.")]
+
+
+Accepted = Annotated[str, Header(alias="accept-language", description="The languages that the reader reads.")]
 
 
 class EntityAnswer(BaseModel):
@@ -54,10 +60,14 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
     async def entities(
         charge: Annotated[Charge, Depends(guard.needs("search"))],
         q: Annotated[str, Query(max_length=MAX_TEXT_CHARS, description="A name or a question.", examples=["Albedo"])],
+        response: Response,
         confidence: Annotated[float | None, Query(ge=0, le=1, description="Minimum probability.")] = None,
+        accepted: Accepted = "",
     ) -> EntityAnswer:
+        response.headers["Vary"] = VARY
+        reader = reader_of(q, read_accepted(accepted))
         async with or_problem(context, NO_ENTITIES):
-            panel = await source.look_up(q, charge.visible, minimum=confidence)
+            panel = await source.look_up(q, charge.visible, minimum=confidence, reader=reader)
         return EntityAnswer(query=q, panel=panel)
 
     @api.get(
@@ -67,22 +77,30 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
         responses={200: openapi.json_response("The entity", "panel"), **PROBLEMS_OF_ID},
         response_model_exclude_defaults=True,
     )
-    async def entity_by_id(charge: Annotated[Charge, Depends(guard.needs("search"))], entity: Id) -> Panel:
-        return await _panel(context, source, entity, charge.visible)
+    async def entity_by_id(
+        charge: Annotated[Charge, Depends(guard.needs("search"))],
+        entity: Id,
+        response: Response,
+        accepted: Accepted = "",
+    ) -> Panel:
+        response.headers["Vary"] = VARY
+        return await _panel(context, source, entity, charge.visible, accepted)
 
     @router.get("/entities/{entity:path}", include_in_schema=False)
-    async def page(request: Request, entity: Id) -> Response:
+    async def page(request: Request, entity: Id, accepted: Accepted = "") -> Response:
         charge = await guard.charge_person(request)
-        panel = await _panel(context, source, entity, charge.visible)
+        panel = await _panel(context, source, entity, charge.visible, accepted)
         return HTMLResponse(views.render("entity.html", request, found=panel), headers={"Cache-Control": "no-cache"})
 
     router.routes.extend(api.routes)
     return router
 
 
-async def _panel(context: GatewayContext, source: PanelSource, entity_id: str, visible: Visible) -> Panel:
+async def _panel(
+    context: GatewayContext, source: PanelSource, entity_id: str, visible: Visible, accepted: str
+) -> Panel:
     async with or_problem(context, NO_ENTITIES):
-        panel = await source.panel_of(entity_id, visible)
+        panel = await source.panel_of(entity_id, visible, reader_of("", read_accepted(accepted)))
     if panel is None:
         raise ProblemError(unknown_entity(entity_id))
     return panel

@@ -193,8 +193,10 @@ class KnowledgeAgent(Agent):
 
 
 def _keys_of(record: Entity | None) -> Sequence[str]:
-    """Return the keys under which a record is found by name."""
-    return name_keys(record.names) if record and record.kind in ("entity", "choice") else ()
+    """Return the keys under which a record is found by name. Who reads a language decides whether its labels count."""
+    if not record or record.kind not in ("entity", "choice"):
+        return ()
+    return name_keys((*record.names, *record.labels.values()))
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:

@@ -5,7 +5,8 @@ An item of Wikidata has its id there (`Q42`). An article of Wikipedia has the si
 the ids of their file.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,9 +25,17 @@ MAX_NAME_CHARS = 200
 EMBEDDED_CHARS = 300
 """Characters of an entity's text that are embedded (docs/decisions/0068-the-first-words-of-an-entity.md)."""
 MAX_ADDRESS_CHARS = 2_000
+MAX_LANGUAGES = 80
+"""Maximum languages in which an entity has labels or descriptions."""
 Text = Annotated[str, Field(max_length=1_000)]
 Name = Annotated[str, Field(max_length=MAX_NAME_CHARS)]
 Address = Annotated[str, Field(max_length=MAX_ADDRESS_CHARS, pattern=r"^(https?://[^\s\x00-\x1f]+)?$")]
+
+
+Translations = Annotated[
+    dict[Annotated[str, Field(pattern=r"^[a-z]{2,3}$")], Name], Field(default_factory=dict, max_length=MAX_LANGUAGES)
+]
+"""A text by the language (its primary subtag). An empty text says that the language has the record's own text."""
 
 
 class _Model(BaseModel):
@@ -90,6 +99,9 @@ class _Described(_Model):
     kind: Kind = "entity"
     label: Name = ""
     description: Text = ""
+    labels: Translations
+    """Its label in each language that the source has."""
+    descriptions: Translations
     type: Text = ""
     """The type in words, if the source states one."""
     type_ids: tuple[str, ...] = ()
@@ -138,6 +150,31 @@ class Entity(_Described):
     source_urls: tuple[str, ...] = ()
     """The page about the entity at each source, in the order of `sources`; an empty text where a source names none."""
 
+    stored_label: str = Field("", exclude=True)
+    """The label of the record, where a reader sees another one."""
+    stored_description: str = Field("", exclude=True)
+
+    def for_reader(self, languages: Sequence[str]) -> Self:
+        """Return the entity with its label and its description in the first of these languages that has one.
+
+        It also has the names of all these languages. Without a label in any of them it keeps its own.
+        """
+        label, description = (_in_first(languages, each) for each in (self.labels, self.descriptions))
+        names = (text for one in languages if (text := self.labels.get(one)))
+        changed: dict[str, object] = {}
+        if label and label != self.label:
+            changed |= {"label": label, "stored_label": self.label}
+        if description and description != self.description:
+            changed |= {"description": description, "stored_description": self.description}
+        if self.names and (more := [name for name in dict.fromkeys(names) if name not in self.names]):
+            changed["names"] = (*self.names, *more)
+        return self.model_copy(update=changed) if changed else self
+
     def text_to_embed(self) -> str:
         """Return the title with the beginning of the summary."""
         return f"{self.label}. {self.description}. {self.summary}"[:EMBEDDED_CHARS]
+
+
+def _in_first(languages: Sequence[str], texts: dict[str, str]) -> str:
+    """Return the text of the first of these languages that has one; empty if that is the record's own."""
+    return next((texts[one] for one in languages if one in texts), "")

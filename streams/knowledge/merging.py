@@ -30,13 +30,18 @@ def merge_parts(entity_id: str, parts: Mapping[str, Part], aliases: Sequence[str
         return Entity(entity_id=entity_id, kind="label")
     of_panel = [part for _, part in known if part.kind != "label"]
     summarized = next((part for _, part in known if part.summary), None)
-    label = _first(part.label for _, part in known)
+    named, described = (
+        next((part for _, part in known if getattr(part, text)), known[0][1]) for text in ("label", "description")
+    )
+    label = named.label
     names = [label, *(name for _, part in known for name in (part.label, *part.aliases)), *sorted(aliases)]
     return Entity(
         entity_id=entity_id,
         kind=of_panel[0].kind if of_panel else "label",
         label=label,
-        description=_first(part.description for _, part in known),
+        description=described.description,
+        labels=named.labels,
+        descriptions=described.descriptions,
         type=_first(part.type for source, part in known if source != "wikipedia"),
         type_ids=_first_tuple(part.type_ids for _, part in known),
         group=_first(part.group for _, part in known),

@@ -42,7 +42,7 @@ from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
 from streams.search.request import SearchRequest
 from streams.search.retrieval.lists import RARE_STATEMENTS, Retrieval, find_rare_words, read_lists
 from streams.search.retrieval.measuring import IndexBound, RecallProbe
-from streams.search.retrieval.model_fit import query_language
+from streams.search.retrieval.model_fit import reader_of
 from streams.search.retrieval.query import IndexQuery, QueryReader
 from streams.search.sentences import SentenceReader
 from streams.search.trace import Part, Trace, milliseconds_since
@@ -227,7 +227,7 @@ class Searcher:
             ),
             asked=query.request.text,
             language=query.request.language or "",
-            reader=_reader_of(query),
+            reader=reader_of(query.text, query.request.accepted),
             check_time=deadline.check,
         )
         with trace.timed("rank_ms"):
@@ -237,11 +237,6 @@ class Searcher:
         retrieval = Retrieval(self._stores, query.request.visible, query.filters, RARE_STATEMENTS, query.collection)
         find = partial(find_rare_words, retrieval, query.named, found)
         return await self._rare_words.read(find, deadline.for_rare_words()) or ()
-
-
-def _reader_of(query: IndexQuery) -> tuple[str, ...]:
-    """Return the languages that the reader prefers: the query's, those that the browser names, and English."""
-    return tuple(dict.fromkeys(filter(None, (query_language(query.text), *query.request.accepted, "en"))))
 
 
 def _with_all_sorted(query: IndexQuery) -> IndexQuery:

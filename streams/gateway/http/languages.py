@@ -130,6 +130,15 @@ class Wording:
             return str(format_date(whole, "long", locale=self.locale))
         return str(format_skeleton(_SKELETONS[len(text)], whole, locale=self.locale))
 
+    def stated_date(self, iso: str, text: str) -> str:
+        """Return a date in this language; its own text where that says more, such as a calendar or an era."""
+        if self.tag == ENGLISH or "(" in text:
+            return text
+        try:
+            return self.date(iso)
+        except ValueError:
+            return text
+
     def _date_in_words(self, value: DateText) -> str:
         if value.form == "date":
             return self.date(value.iso)

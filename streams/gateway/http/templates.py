@@ -174,6 +174,7 @@ def _compiled(language: str) -> Environment:
         "format_number": wording.number,
         "format_age": wording.age,
         "format_date": wording.date,
+        "format_stated_date": wording.stated_date,
         "language_name": wording.language_name,
         "writes_right_to_left": presentation.writes_right_to_left,
         "page_type_name": presentation.page_type_name,

@@ -61,21 +61,21 @@ class Source:
     name: str
     cut: Cut
     task: str
-    prefix: str
-    """The beginning of the ids of its entities."""
+    prefixes: tuple[str, ...]
+    """The beginnings of the ids of its entities."""
 
     def has(self, place: PartPlace) -> bool:
         """Return whether a stored part is of this source."""
         own = place.source == self.name or (self.name == "wikipedia" and place.source.startswith("redirect:"))
-        return own and place.entity_id.startswith(self.prefix)
+        return own and place.entity_id.startswith(self.prefixes)
 
 
 def source_of(name: str, language: str) -> Source:
     if name == "wikidata":
-        return Source(name, "lines", ITEMS, "Q")
+        return Source(name, "lines", ITEMS, ("Q", "P"))
     if name == "own":
-        return Source(name, "lines", OWN, "")
-    return Source("wikipedia", "pages", PAGES, f"{language}wiki:")
+        return Source(name, "lines", OWN, ("",))
+    return Source("wikipedia", "pages", PAGES, (f"{language}wiki:",))
 
 
 @dataclass(slots=True)

@@ -79,7 +79,9 @@ def warm_up() -> None:
     from mwparserfromhell.parser import contexts, tokenizer  # noqa: F401  # they are imported late
 
     read_pages(pack_items("en", [_RICH_PAGE.encode()]))
-    to_part({"type": "item", "labels": {"en": {"value": "x"}}, "descriptions": {"en": {"value": "x"}}}, "en")
+    to_part(
+        {"id": "Q1", "type": "item", "labels": {"en": {"value": "x"}}, "descriptions": {"en": {"value": "x"}}}, "en"
+    )
 
 
 def read_items(payload: bytes) -> bytes:

@@ -79,7 +79,7 @@ def measure(
 def has_as_label(entity: Entity, name: str) -> bool:
     """Return whether a name is the label of an entity or the title of its article."""
     title = entity.article.partition(":")[2] or entity.entity_id.partition(":")[2]
-    return name in (name_key(entity.label), name_key(title))
+    return name in map(name_key, (entity.label, title, entity.stored_label))
 
 
 def weight_of(entity: Entity, name: str) -> float:
@@ -90,7 +90,8 @@ def _known_words(entity: Entity) -> Collection[str]:
     """Return the stems of the words that say what the entity is."""
     title = entity.article.partition(":")[2] or entity.entity_id.partition(":")[2]
     labels = (fact.label for fact in entity.facts)
-    texts = (entity.description, entity.type, entity.group, title, entity.summary[:200], *labels)
+    described = (entity.description, entity.stored_description, entity.type, entity.group)
+    texts = (*described, title, entity.summary[:200], *labels)
     return [stem for text in texts for word in words(text) for stem in _stem(word)]
 
 

@@ -17,19 +17,24 @@ from streams.knowledge.lookup.panel import MAX_OTHERS, Panel, RelatedEntity, ids
 from streams.knowledge.lookup.readings import Reading, read_query
 from streams.knowledge.names import name_key, name_keys
 from streams.knowledge.points import point_id, readable_record
-from streams.search.retrieval.model_fit import mismatch
+from streams.search.retrieval.model_fit import mismatch, sure_language
 from streams.seen.stores import SeenStores
 from streams.stores.protocols import NamedEntity
 from streams.stores.searched_model import ModelInUse
 from streams.stores.vector_collection import ENTITIES_ALIAS
 
-MAX_WITH_NAME = 12
-"""Maximum entities with one name that are looked at, the most widely known ones."""
+MAX_WITH_NAME = 16
+"""Maximum entities with one name that are looked at, the most widely known ones: also of languages that the reader does
+not read."""
 NEAREST = 5
 """Number of entities that are found by meaning."""
 DOMINANCE = 2.5
 """Factor by which an entity must be more widely known than the next one with the name to be shown without a choice."""
 CHOICE_CONFIDENCE = 0.9
+
+
+Reader = Sequence[str]
+"""The languages that the reader prefers (primary subtags), the preferred one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +67,15 @@ class Finder:
     def __init__(self, stores: SeenStores) -> None:
         self._stores = stores
 
-    async def look_up(self, text: str) -> Lookup:
+    async def look_up(self, text: str, reader: Reader = ()) -> Lookup:
         """Return what a query may ask for. Raises the stores' errors."""
-        readings = read_query(text)
+        readings = read_query(text, sure_language(text))
         if not readings:
             return Lookup()
         found = await self._stores.entities.find([one.name for one in readings], MAX_WITH_NAME)
         named = {one.name: found[one.name] for one in readings if one.name in found}
         by_id = {one.entity_id: one for rows in named.values() for one in rows}
-        records = await self.records(by_id)
+        records = await self.records(by_id, reader)
         exact = self._exact(readings, named, records)
         if lookup := _choose(readings, exact):
             return lookup
@@ -79,7 +84,7 @@ class Finder:
         in_use = await self._stores.entity_embedder.look()
         model = await in_use.embedder.info("query")
         if not mismatch(in_use.collection, model, ENTITIES_ALIAS):
-            vector, found_near = await self._nearest(text, in_use)
+            vector, found_near = await self._nearest(text, in_use, reader)
             cosines = await self._similarities([one.entity_id for one, _, _ in exact], vector, in_use.collection)
             near = [(entity, model.closeness(score)) for entity, score in found_near]
             similar = {entity_id: model.closeness(cosine) for entity_id, cosine in cosines.items()}
@@ -108,11 +113,13 @@ class Finder:
             exact += [(one, reading, weight_of(one, reading.name) / total if one in counted else 0.0) for one in having]
         return exact
 
-    async def _nearest(self, text: str, in_use: ModelInUse) -> tuple[NDArray[np.float32], list[tuple[Entity, float]]]:
+    async def _nearest(
+        self, text: str, in_use: ModelInUse, reader: Reader
+    ) -> tuple[NDArray[np.float32], list[tuple[Entity, float]]]:
         """Return the vector of the query, and the entities nearest to it."""
         [vector] = await in_use.embedder.embed([text], "query")
         found = await self._stores.nearest_entities(vector, NEAREST, in_use.collection)
-        records = await self.records(hit.payload.url for hit in found)
+        records = await self.records((hit.payload.url for hit in found), reader)
         return vector, [(records[hit.payload.url], hit.score) for hit in found if hit.payload.url in records]
 
     async def _similarities(
@@ -130,8 +137,11 @@ class Finder:
                 found[one] = float(vector @ other / max(float(np.linalg.norm(other) * np.linalg.norm(vector)), 1e-9))
         return found
 
-    async def records(self, ids: Iterable[str]) -> dict[str, Entity]:
-        """Return the records of these entities and articles. An article that is a part of an item has the item's."""
+    async def records(self, ids: Iterable[str], reader: Reader = ()) -> dict[str, Entity]:
+        """Return the records of these entities and articles, with their names in the reader's languages.
+
+        An article that is a part of an item has the item's record.
+        """
         wanted = list(dict.fromkeys(ids))
         stored = await self._stores.entities.get(wanted) if wanted else {}
         found = {one: record for one, row in stored.items() if (record := readable_record(row.record))}
@@ -142,16 +152,16 @@ class Finder:
                 record = readable_record(targets[target].record) if target in targets else None
                 if record and record.kind == "entity":
                     found[one] = record
-        return found
+        return {one: record.for_reader(reader) for one, record in found.items()}
 
-    async def panel(self, entity: Entity, probability: float) -> Panel:
+    async def panel(self, entity: Entity, probability: float, reader: Reader = ()) -> Panel:
         """Return the panel of an entity, with the names of what it refers to."""
-        named = await self.records(ids_to_name(entity))
+        named = await self.records(ids_to_name(entity), reader)
         return to_panel(entity, named).model_copy(update={"confidence": round(probability, 3)})
 
-    async def choice(self, lookup: Lookup) -> Panel:
+    async def choice(self, lookup: Lookup, reader: Reader = ()) -> Panel:
         """Return the choice between entities with one name."""
-        options = await self.records(one.entity_id for one in lookup.options if one.entity_id)
+        options = await self.records((one.entity_id for one in lookup.options if one.entity_id), reader)
         meant = related(
             [*lookup.choice, *(options[one.entity_id] for one in lookup.options if one.entity_id in options)]
         )

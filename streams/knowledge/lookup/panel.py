@@ -119,7 +119,13 @@ class Panel(_Model):
 def ids_to_name(entity: Entity) -> list[str]:
     """Return the entities and articles whose names a panel needs, each once."""
     values = [value for fact in entity.facts for value in fact.values]
-    ids = (*entity.type_ids, *(one for value in values for one in (value.entity_id, value.unit_id)), *entity.links)
+    properties = (fact.property for fact in entity.facts)
+    ids = (
+        *entity.type_ids,
+        *properties,
+        *(one for value in values for one in (value.entity_id, value.unit_id)),
+        *entity.links,
+    )
     return list(dict.fromkeys(filter(None, ids)))
 
 
@@ -167,7 +173,9 @@ def _fact(fact: Fact, named: Mapping[str, Entity]) -> PanelFact | None:
     values = tuple(filter(None, (_value(value, named) for value in fact.values)))
     if not values:
         return None
-    return PanelFact(label=fact.label, property=fact.property, values=values, source=fact.source_url)
+    name = named.get(fact.property)
+    label = name.label if name and name.stored_label else fact.label  # the reader's, else the short one in English
+    return PanelFact(label=label, property=fact.property, values=values, source=fact.source_url)
 
 
 def _value(value: Value, named: Mapping[str, Entity]) -> PanelValue | None:

@@ -12,12 +12,13 @@ import structlog
 
 from streams.errors import RiffleError
 from streams.knowledge.entity import Entity
-from streams.knowledge.lookup.finding import Finder, others
+from streams.knowledge.lookup.finding import Finder, Reader, others
 from streams.knowledge.lookup.panel import Mention, Panel, may_quote
 from streams.pages.document.consent import consent_of
 from streams.search.deadline import Deadline
 from streams.search.query_language.query import parse_query
 from streams.search.request import SearchRequest
+from streams.search.retrieval.model_fit import reader_of
 from streams.seen.stores import SeenStores
 from streams.settings import KnowledgeSettings
 from streams.stores.protocols import Filters, Visible
@@ -82,7 +83,12 @@ class PanelSource:
         return (
             None
             if parsed.conditions.keys() - {"phrase"}
-            else await self.look_up(parsed.text, request.visible, Filters(exclude_sites=request.exclude))
+            else await self.look_up(
+                parsed.text,
+                request.visible,
+                Filters(exclude_sites=request.exclude),
+                reader=reader_of(parsed.text, request.accepted),
+            )
         )
 
     def can_answer(self, request: SearchRequest) -> bool:
@@ -91,38 +97,46 @@ class PanelSource:
         return self._settings.panels and is_first_of_all and self.has_entities()
 
     async def look_up(
-        self, text: str, visible: Visible, filters: Filters = ANY, *, minimum: float | None = None
+        self, text: str, visible: Visible, filters: Filters = ANY, *, minimum: float | None = None, reader: Reader = ()
     ) -> Panel | None:
         """Return what is shown for a text: a panel that is probable enough, a choice, or None.
 
         Mentions are visible statements that meet the filters.
         """
-        lookup = await self._finder.look_up(text)
+        lookup = await self._finder.look_up(text, reader)
         if lookup.title:
-            return await self._finder.choice(lookup)
+            return await self._finder.choice(lookup, reader)
         least = self._settings.confidence if minimum is None else minimum
         if not lookup.candidates or lookup.candidates[0].probability < least:
             return None
         best = lookup.candidates[0]
-        panel = await self._panel(best.entity, best.probability, visible, filters)
+        panel = await self._panel(best.entity, best.probability, visible, filters, reader)
         return panel.model_copy(update={"others": tuple(others(lookup, best.entity))})
 
-    async def panel_of(self, entity_id: str, visible: Visible) -> Panel | None:
+    async def panel_of(self, entity_id: str, visible: Visible, reader: Reader = ()) -> Panel | None:
         """Return the panel of an entity by its id, or None. Mentions are visible statements."""
-        record = (await self._finder.records([entity_id])).get(entity_id)
+        record = (await self._finder.records([entity_id], reader)).get(entity_id)
         if record is None or record.kind != "entity":
             return None
-        return await self._panel(record, 1.0, visible, ANY)
+        return await self._panel(record, 1.0, visible, ANY, reader)
 
-    async def _panel(self, entity: Entity, probability: float, visible: Visible, filters: Filters) -> Panel:
+    async def _panel(
+        self, entity: Entity, probability: float, visible: Visible, filters: Filters, reader: Reader
+    ) -> Panel:
         panel, mentions = await asyncio.gather(
-            self._finder.panel(entity, probability), self.mentions(entity, visible, filters)
+            self._finder.panel(entity, probability, reader), self.mentions(entity, visible, filters)
         )
         return panel.model_copy(update={"mentions": tuple(mentions)})
 
     async def mentions(self, entity: Entity, visible: Visible, filters: Filters) -> list[Mention]:
-        """Return statements that have the entity's name, of different pages. A failure leaves the panel without."""
-        label = entity.label
+        """Return statements that have the entity's name, of different pages: the one that the reader sees, else the
+        stored one. A failure leaves the panel without."""
+        found = await self._mentions_of(entity.label, entity, visible, filters)
+        if not found and entity.stored_label:
+            return await self._mentions_of(entity.stored_label, entity, visible, filters)
+        return found
+
+    async def _mentions_of(self, label: str, entity: Entity, visible: Visible, filters: Filters) -> list[Mention]:
         try:
             found = await self._stores.candidates(
                 dense=None,

@@ -25,7 +25,8 @@ from streams.knowledge.entity import (
     Part,
     Value,
 )
-from streams.knowledge.wikidata.properties import IMAGE_PROPERTIES, WEBSITE, group_of
+from streams.knowledge.wikidata.languages import translations
+from streams.knowledge.wikidata.properties import IMAGE_PROPERTIES, WEBSITE, group_of, labelled
 from streams.knowledge.wikidata.values import Json, at, entity_id, time_value, to_value, year_of
 
 WIKIDATA = "https://www.wikidata.org/wiki/"
@@ -59,13 +60,18 @@ _MAX_STATEMENTS = 400
 
 
 def to_part(item: Json, language: str, day: str = "") -> Part | None:
-    """Return the part of an item, or None for a property, a lexeme, an item without a name or one of no interest.
+    """Return the part of an item, or None for a lexeme, an item without a name or one of no interest.
+
+    A property that facts have is the name of their label.
 
     `day`: the day of the dump (`2024-05-01`), for an item that has no day of its own. Raises nothing: a malformed
     statement is left out, and a malformed item is None.
     """
-    if item.get("type") != "item" or not (label := _in_language(item.get("labels"), language)):
+    if not item_id(item) or not (label := _in_language(item.get("labels"), language)):
         return None
+    labels = translations(item.get("labels"), label)
+    if item.get("type") == "property":
+        return Part(kind="label", label=label, labels=labels)
     claims = item.get("claims")
     claims = claims if isinstance(claims, Mapping) else {}
     classes = [value.entity_id for _, value in _best(claims, "P31", language) if value.entity_id]
@@ -76,11 +82,13 @@ def to_part(item: Json, language: str, day: str = "") -> Part | None:
     sites = [name for name in links if name.endswith("wiki") and name not in _NO_ENCYCLOPEDIAS]
     description = _in_language(item.get("descriptions"), language)
     if not _NAMES_OF_PEOPLE.isdisjoint(classes) or not (description or sites):
-        return Part(kind="label", label=label, description=description)
+        return Part(kind="label", label=label, description=description, labels=labels)
     try:
-        return _whole_part(item, claims, classes, sites, label, description, language, _changed_on(item) or day)
+        whole = _whole_part(item, claims, classes, sites, label, description, language, _changed_on(item) or day)
     except ValidationError:
-        return Part(kind="label", label=label)
+        return Part(kind="label", label=label, labels=labels)
+    descriptions = translations(item.get("descriptions"), description)
+    return whole.model_copy(update={"labels": labels, "descriptions": descriptions})
 
 
 def _whole_part(
@@ -254,5 +262,7 @@ def _source(statement: Json) -> str:
 
 
 def item_id(item: Json) -> str:
-    """Return the id of an item, or an empty text."""
-    return entity_id(item) if item.get("type") == "item" else ""
+    """Return the id of an item, or of a property that facts have; else an empty text."""
+    identity = entity_id(item)
+    is_known = identity.startswith("Q") if item.get("type") == "item" else identity in labelled()
+    return identity if is_known else ""

@@ -32,6 +32,12 @@ def groups() -> tuple[Group, ...]:
     )
 
 
+@cache
+def labelled() -> frozenset[str]:
+    """Return the properties that panels show."""
+    return frozenset(one for group in groups() for one, _ in group.facts)
+
+
 def group_of(classes: Collection[str], properties: Collection[str]) -> Group:
     """Return the group of an item by its classes, or else by its properties. The last group has everything else."""
     for group in groups():

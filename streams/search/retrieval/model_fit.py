@@ -11,9 +11,9 @@ query its meaning, so a language needs evidence: another script, words that only
 an English word. Measured on English queries only, in docs/reference/retrieval.md.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from streams.language.function_words import shown_language
+from streams.language.function_words import MIN_SHOWN, shown_language
 from streams.models.protocols import ModelInfo
 from streams.pages.text.alphabets import FUNCTION_WORDS
 from streams.pages.text.language import identify, primary
@@ -43,9 +43,21 @@ def unknown_language(text: str, asked: Collection[str], known: Collection[str]) 
     return "" if primary(language) in {"", "und", *known} else language
 
 
-def query_language(text: str) -> str:
-    """Return the language (its primary subtag) that a query shows itself; empty if it shows none."""
-    return primary(_sure_language(text) or shown_language(words(text), identify(text).language))
+def reader_of(text: str, accepted: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages that a reader prefers: the query's if it is sure, those of the browser, and English."""
+    return tuple(dict.fromkeys(filter(None, (sure_language(text), *accepted, "en"))))
+
+
+def sure_language(text: str) -> str:
+    """Return the language (its primary subtag) of a query if it is sure, else an empty text.
+
+    A name shows no language, and is often taken for English: `Mount Everest`.
+    """
+    asked = words(text)
+    sure = primary(_sure_language(text) or shown_language(asked, identify(text).language))
+    if sure == "en" and sum(word in FUNCTION_WORDS["en"] for word in asked) < MIN_SHOWN:
+        return ""
+    return sure
 
 
 def _sure_language(text: str) -> str:

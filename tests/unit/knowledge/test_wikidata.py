@@ -1,12 +1,13 @@
 """Items of Wikidata: values in words, ranks, times, and which items have a panel."""
 
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.knowledge.entity import MAX_FACTS, MAX_NAMES, Fact, Part
+from streams.knowledge.entity import MAX_FACTS, MAX_LANGUAGES, MAX_NAMES, Fact, Part
 from streams.knowledge.wikidata.items import to_part
 from streams.knowledge.wikidata.values import to_value
 from tests.sizes import examples
@@ -232,7 +233,9 @@ def test_the_order_and_the_source_of_facts_are_those_of_the_group() -> None:
     ("changes", "kind"),
     [
         ({}, "entity"),
-        ({"type": "property"}, None),
+        ({"type": "property"}, None),  # no panel shows it
+        ({"type": "property", "id": "P569"}, "label"),
+        ({"type": "lexeme", "id": "L42"}, None),
         ({"labels": {"fr": {"value": "Ada"}}}, None),
         ({"labels": {"mul": {"value": "Ada"}}}, "entity"),
         ({"labels": []}, None),
@@ -289,3 +292,41 @@ def test_any_item_with_a_label_has_a_part_within_its_limits(claims: Any, labels:
     assert len(part.aliases) <= MAX_NAMES
     assert 0 <= part.sitelinks <= (len(sitelinks) if isinstance(sitelinks, dict) else 0)
     assert Part.model_validate_json(part.model_dump_json(exclude_defaults=True)) == part
+
+
+@pytest.mark.parametrize(
+    ("labels", "kept"),
+    [
+        # A text that repeats the label is empty: the languages of one script write most names alike.
+        ({"en": "Ada", "de": "Ada", "ru": "Ада"}, {"en": "", "de": "", "ru": "Ада"}),
+        # The subtags that browsers send have the form that is usual.
+        ({"en": "A", "nb": "B", "nn": "C"}, {"en": "", "no": "B"}),
+        ({"en": "A", "zh-hant": "乙", "zh-hans": "甲"}, {"en": "", "zh": "甲"}),
+        # A dialect and a language of few readers are left out.
+        ({"en": "A", "de-at": "B", "tlh": "C"}, {"en": ""}),
+        ({"en": "A", "de": "  two\n words "}, {"en": "", "de": "two words"}),
+        ({"en": "A", "de": "x" * 500}, {"en": "", "de": "x" * 200}),
+    ],
+)
+def test_texts_in_other_languages_are_kept(labels: dict[str, str], kept: dict[str, str]) -> None:
+    texts = {one: {"language": one, "value": text} for one, text in labels.items()}
+    part = to_part({**item(), "labels": texts, "descriptions": texts}, "en")
+    assert part
+    assert part.labels == part.descriptions == kept
+
+
+@pytest.mark.parametrize("labels", [{"en": {"value": "A"}, "de": value} for value in ({}, [], {"value": 7}, "x", None)])
+def test_a_malformed_text_in_another_language_is_left_out(labels: Any) -> None:
+    part = to_part({**item(), "labels": labels}, "en")
+    assert part
+    assert part.labels == {"en": ""}
+
+
+def test_an_item_in_all_languages_has_a_bounded_number_of_texts() -> None:
+    texts = {
+        f"{first}{second}": {"value": f"{first}{second}"} for first in ascii_lowercase for second in ascii_lowercase
+    }
+    part = to_part({**item(), "labels": texts, "descriptions": texts}, "en")
+    assert part
+    assert 50 < len(part.labels) <= MAX_LANGUAGES
+    assert Part.model_validate_json(part.model_dump_json()) == part
