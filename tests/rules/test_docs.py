@@ -89,7 +89,8 @@ TABLES = {"docs/reference/figures.md"}
 
 
 WORDS = 128_000
-"""Maximum words of README, changelog, docs and the page of benchmarks together: all that a newcomer may have to look through."""
+"""Maximum words of README, changelog, docs and the page of benchmarks together: all that a newcomer may have to look
+through."""
 PAGE_WORDS = 1_500
 """Maximum words of the changelog, of the page of benchmarks, and of a page of docs/reference."""
 WRITTEN_BY_PROGRAMS = {"commands.md", "settings.md", "figures.md", "hostile-servers.md"}
