@@ -65,7 +65,7 @@ def server_pids() -> dict[str, int]:
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # it has just ended
             line = " ".join(child.cmdline())
-            found |= {name: child.pid for name, program in PROGRAMS.items() if program in line}
+            found = {name: child.pid for name, program in PROGRAMS.items() if program in line} | found
     return found
 
 

@@ -6,6 +6,8 @@ PATH is Qdrant's program; it is started on free ports in a temporary folder. Wit
 used, in a collection of its own that is removed. Vectors are generated in clusters, as real ones lie: for each of a
 thousand centres some hundred points around it. Recall is the share of the exact 100 nearest that are found; `hnsw_ef` 0
 is Qdrant's own choice.
+
+With `--local`, the local stack's own server is measured by size instead (`local_index.py`).
 """
 
 import asyncio
@@ -25,6 +27,7 @@ import typer
 from numpy.typing import NDArray
 
 from benchmarks.machine import Latency, machine, table
+from benchmarks.search import local_index
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
 from streams.errors import UsageError
 from streams.local.ports import free_ports
@@ -53,6 +56,10 @@ async def run(
         Path | None, typer.Option(exists=True, dir_okay=False, help="Qdrant's program. Default: the server that runs.")
     ] = None,
     quantization: Annotated[str, typer.Option(help="`int8`, `binary` or `none`.")] = "int8",
+    local: Annotated[bool, typer.Option("--local", help="Measure the local stack's own server by size.")] = False,
+    vectors: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Vectors of statements (.npy), with --local.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Measure recall and latency of the search by meaning beside exact search, for several values of `hnsw_ef`.
@@ -61,7 +68,16 @@ async def run(
     """
     if quantization not in ("int8", "binary", "none"):
         raise UsageError(f"{quantization!r}: the quantization is int8, binary or none")
-    rows = []
+    rows: list[dict[str, Any]] = []
+    if local:
+        conditions, given = machine(), np.load(vectors) if vectors else _generated(max(statements or [20_000]))
+        rows = [await local_index.measure(count, given, quantization) for count in statements or [20_000]]
+        result = {"machine": conditions, "quantization": quantization, "rows": rows}
+        if as_json:
+            print_json(result)
+        else:
+            local_index.show(rows)
+        return 0
     with server(load_settings(), qdrant) as url:
         for count in statements or [20_000]:
             rows += await measure(QdrantSettings(url=url, timeout_seconds=120, quantization=quantization), count)
@@ -189,6 +205,11 @@ async def approximate(
 
 async def ids(index: QdrantIndex, collection: str, query: Floats, *, exact: bool = False) -> set[UUID]:
     return {hit.id for hit in await index.nearest(collection, query.tolist(), NEAREST, exact=exact)}
+
+
+def _generated(count: int) -> Floats:
+    generator = np.random.default_rng(count)
+    return around(generator, unit(generator.standard_normal((CENTRES, DIMENSIONS))), min(count, 100_000))
 
 
 def around(generator: Any, centres: Floats, count: int) -> Floats:

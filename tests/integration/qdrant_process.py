@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -26,8 +27,9 @@ def real_qdrant() -> str:
 class QdrantProcess:
     """The local stack's server."""
 
-    def __init__(self, data: Path, port: int | None = None) -> None:
+    def __init__(self, data: Path, port: int | None = None, options: Sequence[str] = ()) -> None:
         self.data = data
+        self._options = options
         self.port = port or free_ports(1)[0]
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = data.with_name(data.name + ".log")
@@ -40,7 +42,7 @@ class QdrantProcess:
 
     def _spawn(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "streams.local.qdrant_server", "--port", str(self.port), "--data"]
-        return subprocess.Popen([*command, str(self.data)], stdout=log, stderr=log)
+        return subprocess.Popen([*command, str(self.data), *self._options], stdout=log, stderr=log)
 
     def kill(self) -> None:
         assert self.process is not None

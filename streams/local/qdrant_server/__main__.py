@@ -9,6 +9,7 @@ import uvicorn
 
 from streams.credentials import server_context
 from streams.local.qdrant_server.app import build_app
+from streams.local.qdrant_server.collection import SEAL_POINTS
 
 KEEP_ALIVE_SECONDS = 60
 """Time after which an idle connection is closed (seconds). Clients close it long before: a starved one, too, sends
@@ -23,11 +24,12 @@ def main() -> None:
     parser.add_argument("--cert", type=Path, help="the server's certificate (PEM); with it, only HTTPS is served")
     parser.add_argument("--key", type=Path, help="the certificate's key (PEM)")
     parser.add_argument("--client-ca", type=Path, help="the authority of client certificates, which are required then")
+    parser.add_argument("--seal-points", type=int, default=SEAL_POINTS, help="new points from which a graph is built")
     options = parser.parse_args()
     if (options.cert is None) != (options.key is None):
         parser.error("--cert and --key belong together")
     uvicorn.run(
-        build_app(options.data),
+        build_app(options.data, options.seal_points),
         host=options.host,
         port=options.port,
         log_level="warning",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import qdrant_edge as edge
 import structlog
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -19,33 +18,24 @@ from starlette.routing import Route
 
 from streams.allowed_hosts import LOCAL_NAMES, AllowedHosts
 from streams.local.qdrant_server.catalog import Catalog
-from streams.local.qdrant_server.collection import Collection
+from streams.local.qdrant_server.collection import SEAL_POINTS, Builds, Collection
 from streams.local.qdrant_server.errors import ApiError, BadRequest, Forbidden, NotFound
-from streams.local.qdrant_server.queries import (
-    parse_filter,
-    parse_point,
-    parse_query,
-    parse_retrieval,
-    parse_scroll,
-    point_id,
-    point_json,
-)
 
 log = structlog.get_logger()
 
 API_VERSION = "1.19.0"
 """The version of Qdrant's API that this server has. Clients compare it with their own."""
 FLUSH_SECONDS = 5.0
-"""Time between two flushes (seconds), as in Qdrant. The next start replays from the log what was not flushed."""
+"""Time between two writes of the logs to the disk (seconds), as in Qdrant."""
 VACUUM_TURNS = 12
-"""Number of flushes between two clean-ups: one minute."""
+"""Number of flushes between two looks for runs that are due: one minute."""
 
 Body = Mapping[str, Any]
 
 
-def build_app(data: Path) -> Starlette:
+def build_app(data: Path, seal_points: int = SEAL_POINTS) -> Starlette:
     """Return the service over one data folder. Opens the collections and replays their logs."""
-    catalog = Catalog(data)
+    catalog = Catalog(data, Builds(seal_points))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -86,7 +76,7 @@ def _maintain(collections: Sequence[Collection], *, clean_up: bool) -> None:
                 collection.vacuum()
         except ApiError:
             continue  # the collection was removed meanwhile
-        except BaseException as error:  # a panic of the engine, which is written in Rust, is no Exception
+        except BaseException as error:
             log.warning("a collection could not be flushed", error=repr(error))
 
 
@@ -98,6 +88,15 @@ def _list_routes(catalog: Catalog) -> list[Route]:
             return _build_answer(await asyncio.to_thread(_call_checked, call, catalog, request, body), started)
 
         return endpoint
+
+    async def upsert(request: Request) -> Response:
+        started, content = time.perf_counter(), await request.body()
+
+        def write() -> Any:
+            catalog.get(request.path_params["name"]).upsert(content)
+            return _COMPLETED
+
+        return _build_answer(await asyncio.to_thread(write), started)
 
     def on_collection(call: Callable[[Collection, Body], Any]) -> Callable[[Request], Awaitable[Response]]:
         return on_catalog(lambda catalog, request, body: call(catalog.get(request.path_params["name"]), body))
@@ -114,7 +113,7 @@ def _list_routes(catalog: Catalog) -> list[Route]:
         Route(name, on_collection(lambda collection, _: collection.info())),
         Route(f"{name}/exists", on_catalog(lambda c, r, _: {"exists": c.exists(r.path_params["name"])})),
         Route(f"{name}/index", on_collection(_create_index), methods=["PUT"]),
-        Route(f"{name}/points", on_collection(_upsert), methods=["PUT"]),
+        Route(f"{name}/points", upsert, methods=["PUT"]),
         Route(f"{name}/points", on_collection(_retrieve), methods=["POST"]),
         Route(f"{name}/points/delete", on_collection(_delete_points), methods=["POST"]),
         Route(f"{name}/points/payload", on_collection(_set_payload), methods=["POST"]),
@@ -141,56 +140,47 @@ def _create_index(collection: Collection, body: Body) -> Any:
     return _COMPLETED
 
 
-def _upsert(collection: Collection, body: Body) -> Any:
-    if "points" not in body:
-        raise BadRequest("Format error in JSON body: this server takes points as a list, not as a batch of columns")
-    collection.update(edge.UpdateOperation.upsert_points([parse_point(point) for point in body["points"]]))
-    return _COMPLETED
-
-
 def _retrieve(collection: Collection, body: Body) -> Any:
-    ids, payload, vector = parse_retrieval(body)
-    return [point_json(record) for record in collection.read(lambda shard: shard.retrieve(ids, payload, vector))]
+    return collection.retrieve(body)
 
 
 def _delete_points(collection: Collection, body: Body) -> Any:
     if "points" in body:
-        collection.update(edge.UpdateOperation.delete_points(list(body["points"])))
+        collection.delete(list(body["points"]))
     else:
-        collection.update(edge.UpdateOperation.delete_points_by_filter(parse_filter(body["filter"])))
+        collection.delete_by_filter(body["filter"])
     return _COMPLETED
 
 
 def _set_payload(collection: Collection, body: Body) -> Any:
-    collection.update(edge.UpdateOperation.set_payload_by_filter(parse_filter(body["filter"]), body["payload"]))
+    new = body["payload"]
+    collection.change_payload(body["filter"], lambda payload: {**payload, **new})
     return _COMPLETED
 
 
 def _delete_payload(collection: Collection, body: Body) -> Any:
-    collection.update(edge.UpdateOperation.delete_payload_by_filter(parse_filter(body["filter"]), list(body["keys"])))
+    gone = set(body["keys"])
+    collection.change_payload(
+        body["filter"], lambda payload: {key: value for key, value in payload.items() if key not in gone}
+    )
     return _COMPLETED
 
 
 def _scroll(collection: Collection, body: Body) -> Any:
-    request = parse_scroll(body)
-    records, following = collection.read(lambda shard: shard.scroll(request))
-    return {"points": [point_json(record) for record in records], "next_page_offset": point_id(following)}
+    points, following = collection.scroll(body)
+    return {"points": points, "next_page_offset": following}
 
 
 def _count(collection: Collection, body: Body) -> Any:
-    request = edge.CountRequest(exact=True, filter=parse_filter(body.get("filter")))
-    return {"count": collection.read(lambda shard: shard.count(request))}
+    return {"count": collection.count(body.get("filter"))}
 
 
 def _query(collection: Collection, body: Body) -> Any:
-    request = parse_query(body)
-    return {"points": [point_json(point) for point in collection.read(lambda shard: shard.query(request))]}
+    return {"points": collection.query([body])[0]}
 
 
 def _query_batch(collection: Collection, body: Body) -> Any:
-    requests = edge.QueryBatchRequest([parse_query(one) for one in body["searches"]])
-    answers = collection.read(lambda shard: shard.query_batch(requests))
-    return [{"points": [point_json(point) for point in points]} for points in answers]
+    return [{"points": points} for points in collection.query(body["searches"])]
 
 
 _COMPLETED = {"operation_id": 0, "status": "completed"}

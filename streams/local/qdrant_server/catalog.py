@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from streams.local.qdrant_server.collection import Collection, write_atomically
+from streams.local.qdrant_server.collection import Builds, Collection
 from streams.local.qdrant_server.errors import BadRequest, Conflict, no_collection
+from streams.local.qdrant_server.layout import write_atomically
 
 MAX_NAME_BYTES = 255
 """Maximum length of a collection's name (bytes): it is also a folder's name."""
@@ -20,13 +21,14 @@ _FORBIDDEN = re.compile(r'[<>:"/\\|?*\0\x1f]')
 class Catalog:
     """Collections by name or alias. Its methods block: call them off the event loop."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, builds: Builds | None = None) -> None:
+        self._builds = builds or Builds()
         self._folder = data / "collections"
         self._alias_file = data / "aliases.json"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self._remove_leftovers()
-        loaded = [Collection.load(folder) for folder in sorted(self._folder.iterdir())]
+        loaded = [Collection.load(folder, self._builds) for folder in sorted(self._folder.iterdir())]
         self._collections = {collection.name: collection for collection in loaded}
         self._aliases: dict[str, str] = self._read_aliases()
 
@@ -53,7 +55,7 @@ class Catalog:
             if name in self._collections or name in self._aliases:
                 raise Conflict(f"Wrong input: Collection `{name}` already exists!")
             folder = self._folder / quote(name, safe="").replace(".", "%2E")
-            self._collections[name] = Collection.create(name, folder, description)
+            self._collections[name] = Collection.create(name, folder, description, self._builds)
 
     def delete(self, name: str) -> bool:
         """Delete a collection and its aliases. Returns False if there was none."""
@@ -79,7 +81,6 @@ class Catalog:
 
     def close(self) -> None:
         for collection in self.all():
-            collection.flush()
             collection.close()
 
     def _apply_action(self, aliases: dict[str, str], action: Mapping[str, Any]) -> None:

@@ -1,0 +1,116 @@
+"""The build of a run: runs and log files become one shard with a graph and quantized vectors, in a process of its own.
+
+It reads files that only grow, and writes into a folder that nobody else uses: whoever kills it loses nothing, and the
+next build begins anew.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import qdrant_edge as edge
+
+from streams.local.qdrant_server.frequencies import Frequencies
+from streams.local.qdrant_server.shard import (
+    COUNTED,
+    ENGINE_FILES,
+    REMOVED,
+    PointId,
+    Shard,
+    count_terms,
+    plain_id,
+    read_removed,
+)
+from streams.local.qdrant_server.shard_config import run_config, sparse_names
+from streams.local.qdrant_server.shard_process import die_with_parent
+from streams.local.qdrant_server.write_ahead_log import WRITTEN, read_records, written_points
+
+_BATCH_POINTS = 256
+_NICE = 5
+"""How much the build gives way to answers (nice(1))."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOrder:
+    """What a run is built from. `target` is made; `runs` and `logs` are only read."""
+
+    target: Path
+    runs: Sequence[Path]
+    logs: Sequence[Path]
+    description: Mapping[str, Any]
+    indexes: Mapping[str, Any]
+
+
+def build_run(order: BuildOrder) -> None:
+    """Build the run. The process ends with status 0 when it is whole and on the disk."""
+    die_with_parent()
+    os.nice(_NICE)
+    parts, frequencies = order.target.with_name(f"{order.target.name}.parts"), Frequencies()
+    parts.mkdir()
+    for number, run in enumerate(order.runs):
+        frequencies.merge(_copy_run(run, parts / str(number), order.description))
+    frequencies.merge(_write_points(order))
+    for segment in parts.glob(f"*/{ENGINE_FILES}/*"):
+        segment.rename(order.target / ENGINE_FILES / segment.name)
+    shutil.rmtree(parts)
+    engine = edge.EdgeShard.load(str(order.target))
+    engine.optimize()
+    engine.flush()
+    engine.close()
+    frequencies.save(order.target / COUNTED)
+    os.sync()
+
+
+def _copy_run(run: Path, part: Path, description: Mapping[str, Any]) -> Frequencies:
+    """Copy a run's segments without the removed points. Return the document frequencies of the rest."""
+    part.mkdir()
+    shutil.copytree(run / ENGINE_FILES, part / ENGINE_FILES)
+    engine = edge.EdgeShard.load(str(part), run_config(description, 1))
+    removed = read_removed(run / REMOVED)  # after the copy: what the copied files have lost is here
+    for first in range(0, len(removed), _BATCH_POINTS):
+        ids = [id for id, _ in removed[first : first + _BATCH_POINTS]]
+        engine.update(edge.UpdateOperation.delete_points(ids))
+    engine.flush()
+    if (run / COUNTED).exists():
+        frequencies = Frequencies.load(run / COUNTED)
+        frequencies.remove(terms for _, terms in removed)
+    else:
+        frequencies = count_terms(engine, sparse_names(description))
+    engine.close()
+    return frequencies
+
+
+def _write_points(order: BuildOrder) -> Frequencies:
+    """Make the new run of the points that the log files leave. Return their document frequencies."""
+    order.target.mkdir()
+    threads = max(1, (os.cpu_count() or 1) // 2)
+    shard = Shard(
+        edge.EdgeShard.create(str(order.target), run_config(order.description, threads)),
+        order.description,
+        Frequencies(),
+        None,
+    )
+    for field, schema in order.indexes.items():
+        shard.create_index(field, schema)
+    points = list(_remaining_points(order.logs).values())
+    for first in range(0, len(points), _BATCH_POINTS):
+        shard.upsert_points(points[first : first + _BATCH_POINTS])
+    shard.engine.flush()
+    shard.engine.close()
+    return shard.frequencies
+
+
+def _remaining_points(logs: Sequence[Path]) -> dict[PointId, Mapping[str, Any]]:
+    points: dict[PointId, Mapping[str, Any]] = {}
+    for log in logs:
+        for kind, content in read_records(log):
+            if kind == WRITTEN:
+                points |= {plain_id(point["id"]): point for point in written_points(content)}
+            else:
+                for id in orjson.loads(content):
+                    points.pop(id, None)
+    return points
