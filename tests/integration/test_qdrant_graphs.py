@@ -181,17 +181,18 @@ def test_a_restart_in_each_phase_loses_nothing(opened: Opened, monkeypatch: pyte
     opened.write(range(SEAL - 20, SEAL), 1)
     os.kill(opened.builder(), signal.SIGSTOP)
     opened.write(range(10), 2)
-    opened.restart()  # while a graph is built
-    opened.check()
+
+    def fail(*_: Any) -> Any:
+        raise OSError("killed")
+
     with monkeypatch.context() as patched:
-
-        def fail(*_: Any) -> Any:
-            raise OSError("killed")
-
         patched.setattr(Collection, "_switch", fail)
+        opened.restart()  # while a graph is built
+        opened.check()
         wait_for(lambda: opened.collection._build_thread is None)
+        assert list((opened.folder / "runs").iterdir())
         opened.write(range(10, 20), 2)
-        opened.restart()  # when it is built, and not yet in use
+    opened.restart()  # when it is built, and not yet in use
     opened.check()
     opened.wait_built()
     opened.remove_page(3, below=2)

@@ -389,6 +389,7 @@ class Collection:
                     finally:
                         self._builds.turn.release()
         except (ApiError, EOFError, OSError) as error:
+            self._build_not_before = time.monotonic() + _RETRY_SECONDS
             if not self._closed:
                 log.warning("a graph could not be built; it is tried again", collection=self.name, error=repr(error))
         finally:
@@ -401,7 +402,6 @@ class Collection:
         with self._writing:
             if self._closed:
                 return
-            self._build_not_before = time.monotonic() + _RETRY_SECONDS  # unless it succeeds
             remove_unused(self._folder, self._layout)  # what a failed build left
             runs = self._choose_runs()
             logs = [path for path in self._log.files() if int(path.name) <= self._sealed_log]
@@ -460,7 +460,6 @@ class Collection:
             store_layout(self._folder, self._layout)
             with self._asking:
                 self._runs, self._sealed, self._changed_since = runs, None, []
-            self._build_not_before = 0.0
             self._log.drop_before(self._layout.log)
             return ended
 
