@@ -25,7 +25,7 @@ from streams.local.qdrant_server.shard import (
     plain_id,
     read_removed,
 )
-from streams.local.qdrant_server.shard_config import run_config, sparse_names
+from streams.local.qdrant_server.shard_config import parse_index, run_config, sparse_names
 from streams.local.qdrant_server.shard_process import die_with_parent
 from streams.local.qdrant_server.write_ahead_log import WRITTEN, read_records, written_points
 
@@ -95,7 +95,7 @@ def _write_points(order: BuildOrder) -> Frequencies:
         None,
     )
     for field, schema in order.indexes.items():
-        shard.create_index(field, schema)
+        shard.engine.update(edge.UpdateOperation.create_field_index(field, parse_index(schema, on_disk=True)))
     points = list(_remaining_points(order.logs).values())
     for first in range(0, len(points), _BATCH_POINTS):
         shard.upsert_points(points[first : first + _BATCH_POINTS])

@@ -49,6 +49,7 @@ class Shard:
         self.engine = engine
         self._sparse = sparse_names(description)
         self.frequencies = frequencies
+        self._is_run = removed is not None
         self._removed = None if removed is None else removed.open("ab", buffering=0)
         self._gone = 0
 
@@ -167,7 +168,7 @@ class Shard:
         return int(self.engine.count(edge.CountRequest(exact=True, filter=parse_filter(conditions))))
 
     def create_index(self, field: str, schema: Any) -> None:
-        self.engine.update(edge.UpdateOperation.create_field_index(field, parse_index(schema)))
+        self.engine.update(edge.UpdateOperation.create_field_index(field, parse_index(schema, on_disk=self._is_run)))
 
     def info(self) -> dict[str, Any]:
         info = self.engine.info()

@@ -26,6 +26,15 @@ _INDEXES = {
 }
 INDEX_NAMES = {str(kind): name for name, kind in _INDEXES.items()}
 """The API's name of each kind of payload index, by the engine's name."""
+_ON_DISK = {
+    "keyword": edge.KeywordIndexParams,
+    "integer": edge.IntegerIndexParams,
+    "float": edge.FloatIndexParams,
+    "bool": edge.BoolIndexParams,
+    "datetime": edge.DatetimeIndexParams,
+    "uuid": edge.UuidIndexParams,
+    "text": edge.TextIndexParams,
+}
 _SEARCH_THREADS = 2
 _NO_GRAPH = 0
 """Threshold with which the engine makes neither a graph nor quantized vectors."""
@@ -49,12 +58,14 @@ def run_config(description: Json, threads: int) -> Any:
     return _shard_config(description, _ALWAYS_GRAPH, graph)
 
 
-def parse_index(schema: Any) -> Any:
-    """Return the engine's parameters of a payload index. Raises BadRequest."""
+def parse_index(schema: Any, *, on_disk: bool = False) -> Any:
+    """Return the engine's parameters of a payload index, which is kept in memory or on disk. Raises BadRequest."""
     kind = schema.get("type") if isinstance(schema, Mapping) else schema
     if kind not in _INDEXES:
         raise BadRequest(f"Format error in JSON body: unknown field schema `{kind}`")
-    return _text_index(schema) if kind == "text" and isinstance(schema, Mapping) else _INDEXES[kind]
+    if kind == "text" and isinstance(schema, Mapping):
+        return _text_index(schema)
+    return _ON_DISK[kind](memory=edge.Memory.Cold) if on_disk else _INDEXES[kind]
 
 
 def index_json(info: Any) -> Any:
@@ -83,7 +94,9 @@ def _shard_config(description: Json, threshold_kb: int, graph: Any) -> Any:
         vectors = {"": vectors}
     return edge.EdgeConfig(
         vectors={name: _dense_config(one, quantization, graph) for name, one in vectors.items()},
-        sparse_vectors={name: _sparse_config(one) for name, one in (description.get("sparse_vectors") or {}).items()},
+        sparse_vectors={
+            name: _sparse_config(one, graph) for name, one in (description.get("sparse_vectors") or {}).items()
+        },
         hnsw_config=graph,
         optimizers=edge.EdgeOptimizersConfig(
             indexing_threshold=threshold_kb, default_segment_number=1, max_segment_size=_ONE_SEGMENT_KB
@@ -122,9 +135,9 @@ def _dense_config(json: Json, quantization: Any, graph: Any) -> Any:
     )
 
 
-def _sparse_config(json: Json | None) -> Any:
-    modifier = (json or {}).get("modifier")
-    return edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf if modifier == "idf" else None)
+def _sparse_config(json: Json | None, graph: Any) -> Any:
+    modifier = edge.Modifier.Idf if (json or {}).get("modifier") == "idf" else None
+    return edge.EdgeSparseVectorParams(modifier=modifier, memory=edge.Memory.Cached if graph else None)
 
 
 def _quantization_config(json: Json | None) -> Any:
