@@ -3,9 +3,9 @@
     python -m benchmarks index --local --statements 10000 --statements 100000
 
 A server of its own is started for each size. Statements are written as fast as it takes them, while a search is asked
-again and again; then the graph is waited for, and the server is killed and started again. CPU and memory are those of
-the server and all of its processes. Vectors of statements may be given; where there are fewer than points, the others
-are copies that are moved in a random direction, so that nothing is found twice.
+again and again; then the graph is waited for, and the server is killed and started again. CPU and memory are counted
+for the server and all of its processes. Vectors of statements may be given; where there are fewer than points, the
+others are copies that are moved in a random direction, so that nothing is found twice.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ async def measure(count: int, vectors: Floats, quantization: str) -> dict[str, A
     """Return the row of one size. `vectors` are repeated, moved, until there are enough."""
     with local_server() as server:
         server.start()
-        settings = QdrantSettings(url=server.url, timeout_seconds=120, quantization=quantization)  # type: ignore[arg-type]
+        settings = QdrantSettings(url=server.url, timeout_seconds=120, quantization=quantization)  # type: ignore[arg-type]  # the command checked it
         index = QdrantIndex(settings, production=False, alias="bench")
         collection = await index.ensure(ModelInfo("generated", "1", vectors.shape[1]))
         generator = np.random.default_rng(count)
@@ -148,7 +148,7 @@ async def measure(count: int, vectors: Floats, quantization: str) -> dict[str, A
 async def write(
     index: QdrantIndex, collection: str, vectors: Floats, count: int, asked: Floats
 ) -> tuple[float, list[float]]:
-    """Write points while searches are asked. Return the seconds that it took, and those of each search."""
+    """Write points while searches are asked. Return the seconds that it took, and the seconds of each search."""
     generator, waits, started = np.random.default_rng(1), [0.0], time.perf_counter()
     writing = asyncio.create_task(_write_all(index, collection, vectors, count, generator))
     number = 0

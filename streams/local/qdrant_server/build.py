@@ -1,7 +1,7 @@
 """The build of a run: runs and log files become one shard with a graph and quantized vectors, in a process of its own.
 
-It reads files that only grow, and writes into a folder that nobody else uses: whoever kills it loses nothing, and the
-next build begins anew.
+It reads files that only grow, and writes into a folder that nobody else uses: a kill loses nothing, and the next build
+begins anew.
 """
 
 import os
@@ -31,12 +31,12 @@ from streams.local.qdrant_server.write_ahead_log import WRITTEN, read_records, w
 
 _BATCH_POINTS = 256
 _NICE = 5
-"""How much the build gives way to answers (nice(1))."""
+"""Niceness that is added: the build gives way to answers (nice(1))."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOrder:
-    """What a run is built from. `target` is made; `runs` and `logs` are only read."""
+    """Sources and target of a build. `target` is made; `runs` and `logs` are only read."""
 
     target: Path
     runs: Sequence[Path]

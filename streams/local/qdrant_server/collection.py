@@ -69,7 +69,7 @@ log = structlog.get_logger()
 
 
 class Builds:
-    """How the collections of a server build runs: one at a time."""
+    """The builds of all collections of a server: one at a time."""
 
     def __init__(self, seal_points: int = SEAL_POINTS) -> None:
         self.seal_points = seal_points
@@ -79,8 +79,8 @@ class Builds:
 class Collection:
     """The shards of a collection, and the request that created it. Its methods block, and raise ApiError.
 
-    Two locks: `_writing` is held by whoever changes points or runs, `_asking` by whoever speaks with the shards. So
-    answers wait for a write of points, but for no disk and no build.
+    Two locks: `_writing` is held while points or runs are changed, `_asking` while the shards are asked. So answers
+    wait for a write of points, but for no disk and no build.
     """
 
     def __init__(self, name: str, folder: Path, description: Json, builds: Builds) -> None:

@@ -1,5 +1,7 @@
-"""Document frequencies of a shard's sparse vectors: how many of its points have a term. A collection adds those of its
-shards, so that a term has one weight (IDF) over all of them."""
+"""Document frequencies of a shard's sparse vectors: how many of its points have a term.
+
+A collection adds the counts of its shards, so that a term has one weight (IDF) over all of them.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

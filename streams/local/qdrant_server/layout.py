@@ -1,4 +1,4 @@
-"""What a collection's folder has: which runs and log files are valid, and the schemas of payload indexes.
+"""The folder of a collection: which runs and log files are valid, and the schemas of payload indexes.
 
 | name | what it is |
 |---|---|

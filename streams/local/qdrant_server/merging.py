@@ -1,4 +1,4 @@
-"""How the answers of several shards become one: pure functions. No point is in two shards."""
+"""Pure functions that make one answer of the answers of several shards. No point is in two shards."""
 
 import math
 from collections.abc import Mapping, Sequence

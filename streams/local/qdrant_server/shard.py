@@ -36,7 +36,7 @@ Found = tuple[float, PointId, int]
 """Score, id and version of a point."""
 
 ENGINE_FILES, COUNTED, REMOVED = "segments", "frequencies.npz", "removed"
-"""What a run's folder has: the engine's segments, document frequencies, and the points that were removed since."""
+"""Names in a run's folder: the engine's segments, document frequencies, and the points that were removed since."""
 _PAGE = 1_000
 """Number of points that are read at once from a shard of a former Riffle, whose terms nobody counted."""
 
@@ -198,7 +198,7 @@ class Shard:
         return points, [len(found) for found in self.engine.query_batch(batch)]
 
     def _terms(self, ids: Iterable[PointId]) -> dict[PointId, dict[str, list[int]]]:
-        """Return the terms of those of the points that are here."""
+        """Return the terms of the points that are here."""
         asked = [UUID(one) if isinstance(one, str) else one for one in ids]
         records = self.engine.retrieve(asked, False, list(self._sparse) or False) if asked else ()
         return {_id(record): _terms_of(record.vector, self._sparse) for record in records}

@@ -1,8 +1,8 @@
 """The log of a collection: the points that were written and the ids that were removed, in order.
 
 It is the truth about everything that is in no run yet: the shard for new points is made from it at each start. A record
-is written before the request is answered, so it survives the death of the process; `sync` lets it survive that of the
-machine. A record is `length (4 bytes), CRC-32 of the rest (4), kind (1), content`.
+is written before the request is answered, so it survives the death of the process; `sync` lets it survive a fault
+of the machine. A record is `length (4 bytes), CRC-32 of the rest (4), kind (1), content`.
 """
 
 import os
