@@ -112,7 +112,8 @@ async def measure(count: int, vectors: Floats, quantization: str) -> dict[str, A
     """Return the row of one size. `vectors` are repeated, moved, until there are enough."""
     with local_server() as server:
         server.start()
-        settings = QdrantSettings(url=server.url, timeout_seconds=120, quantization=quantization)  # type: ignore[arg-type]  # the command checked it
+        given = {"url": server.url, "timeout_seconds": 120, "quantization": quantization}
+        settings = QdrantSettings.model_validate(given)
         index = QdrantIndex(settings, production=False, alias="bench")
         collection = await index.ensure(ModelInfo("generated", "1", vectors.shape[1]))
         generator = np.random.default_rng(count)

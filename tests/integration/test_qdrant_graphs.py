@@ -297,13 +297,16 @@ def test_a_folder_of_a_former_riffle_opens_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_graph_finds_almost_all_that_an_exact_search_finds(tmp_path: Path) -> None:
-    """Vectors in clusters, as those of statements lie; more of them than the engine compares one by one."""
-    size, dimensions, limit = 8_000, 384, 200
+    """Vectors in clusters, which differ in few directions as vectors of statements do; more of them than the engine
+    compares one by one."""
+    size, dimensions, directions, limit = 8_000, 384, 32, 200
     random = np.random.default_rng(5)
-    centres = random.standard_normal((400, dimensions))
+    axes = random.standard_normal((directions, dimensions))
+    centres = random.standard_normal((400, directions))
 
     def around(count: int) -> Any:
-        vectors = centres[random.integers(len(centres), size=count)] + 0.9 * random.standard_normal((count, dimensions))
+        within = centres[random.integers(len(centres), size=count)] + 0.7 * random.standard_normal((count, directions))
+        vectors = within @ axes + 0.7 * random.standard_normal((count, dimensions))
         return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
     description = {**DESCRIPTION, "vectors": {"dense": {"size": dimensions, "distance": "Cosine"}}}
