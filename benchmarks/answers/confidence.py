@@ -1,6 +1,6 @@
 """Training and reliability of the confidence of answers (`streams/answers/confidence.py`), on open question sets.
 
-    python -m benchmarks.answers.confidence find [DIR...] --out FILE [--handbooks] [--cache DIR]
+    python -m benchmarks.answers.confidence find [DIR...] --out FILE [--handbooks] [--manuals WEB] [--cache DIR]
     python -m benchmarks.answers.confidence judge FILE
     python -m benchmarks.answers.confidence fit FILE --train SET... [--write]
 
@@ -8,7 +8,8 @@ A row of FILE is a question on one collection, with the statements that the gate
 a statement is right if the judgements name its document, and each collection is also asked questions of the others,
 which it can't answer. With `--handbooks` the bundled web is asked the questions of `handbook_questions.jsonl`: a
 statement is right if it has one of the question's texts itself or in its context. Half of these questions no page
-answers, though pages have their words.
+answers, though pages have their words. `--manuals` does the same with `manual_questions.jsonl` and a second web, with
+its pages at WEB/HOST/path.html: a handbook of Debian and the manual of GIMP, whose texts are not part of the project.
 
 `judge` measures the parameters in use. `fit` trains on one half of the questions of the sets of `--train` (by their
 hashes; a question without an answer is in the half of the question that it is like), and judges with the other half,
@@ -67,12 +68,15 @@ PENALTY = 1.0
 """Penalty of squared coefficients, for each set of the training."""
 STEPS = 200
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-HANDBOOKS = "handbooks"
+HANDBOOKS, MANUALS = "handbooks", "manuals"
 OF_STATEMENTS = (HANDBOOKS, "wikiqa-a")
 """Sets that judge single statements. Others judge whole pages, which says nothing about the order within a page."""
-QUESTIONS = Path(__file__).with_name("handbook_questions.jsonl")
-"""Questions to the bundled web. `answer`: texts of the statements that answer it; null: no statement does, and `like`
-is the question with an answer that has nearly the same words."""
+QUESTIONS = {
+    HANDBOOKS: Path(__file__).with_name("handbook_questions.jsonl"),
+    MANUALS: Path(__file__).with_name("manual_questions.jsonl"),
+}
+"""Questions to each web. `answer`: texts of the statements that answer it; null: no statement does, and `like` is the
+question with an answer that has nearly the same words."""
 
 Numbers = NDArray[np.float64]
 
@@ -143,8 +147,11 @@ class _QuickChains:
         return await self._model.links(sentences, deadline_seconds=deadline_seconds)
 
 
-async def write_rows(folders: Sequence[Path], out: Path, cache: Path, *, with_handbooks: bool) -> None:
-    """Append the rows of the collections. Each is asked its own questions, and as many of the others together."""
+async def write_rows(folders: Sequence[Path], out: Path, cache: Path, webs: Mapping[str, Path]) -> None:
+    """Append the rows of the collections. Each is asked its own questions, and as many of the others together.
+
+    `webs`: folders of pages that are asked the questions of this name.
+    """
     settings = Settings.load(triton={"url": "inprocess:"})
     collections = [read_collection(folder) for folder in folders]
     async with AsyncExitStack() as stack:
@@ -159,8 +166,8 @@ async def write_rows(folders: Sequence[Path], out: Path, cache: Path, *, with_ha
                     right = frozenset(each.id for each in evidence if each.url in query.grades)
                     row = Row(collection.name, query.text, query.text, not query.grades, evidence, right)
                     file.write(row.as_json() + "\n")
-            if with_handbooks:
-                async for row in _handbook_rows(run, cache):
+            for name, web in webs.items():
+                async for row in _web_rows(run, name, web):
                     file.write(row.as_json() + "\n")
 
 
@@ -171,16 +178,16 @@ def _foreign(own: Collection, collections: Sequence[Collection]) -> list[Query]:
     return [replace(query, grades={}) for query in others[: len(own.queries)]]
 
 
-async def _handbook_rows(run: Run, cache: Path) -> AsyncIterator[Row]:
-    """Yield the questions to the bundled web, with the pages as they are: with headings, lists and tables."""
-    pages = [page.document for page in read_web(unpack(cache / "web"))]
-    _, index = await run.index(HANDBOOKS, pages)
+async def _web_rows(run: Run, name: str, web: Path) -> AsyncIterator[Row]:
+    """Yield the questions to a web, with the pages as they are: with headings, lists and tables."""
+    pages = [page.document for page in read_web(web)]
+    _, index = await run.index(name, pages)
     searcher = run.searcher(index)
-    for _, row in read_objects(QUESTIONS):
+    for _, row in read_objects(QUESTIONS[name]):
         evidence = await _find(searcher, row["question"])
         right = frozenset(each.id for each in evidence if _has_one(each, row["answer"] or ()))
         key = row.get("like") or row["question"]
-        yield Row(HANDBOOKS, row["question"], key, row["answer"] is None, evidence, right)
+        yield Row(name, row["question"], key, row["answer"] is None, evidence, right)
 
 
 def _has_one(evidence: Evidence, texts: Iterable[str]) -> bool:
@@ -311,6 +318,7 @@ def main() -> None:
     finding.add_argument("folders", type=Path, nargs="*", metavar="DIR")
     finding.add_argument("--out", type=Path, required=True)
     finding.add_argument("--handbooks", action="store_true", help="also the questions to the bundled web")
+    finding.add_argument("--manuals", type=Path, metavar="WEB", help="also the questions to a second web")
     finding.add_argument("--cache", type=Path, default=Path(".riffle/eval"))
     judging = commands.add_parser("judge", help="the reliability of the parameters in use on each set")
     judging.add_argument("file", type=Path)
@@ -321,7 +329,9 @@ def main() -> None:
     fitting.add_argument("--write", action="store_true", help="write the parameters where the search reads them")
     arguments = parser.parse_args()
     if arguments.command == "find":
-        asyncio.run(write_rows(arguments.folders, arguments.out, arguments.cache, with_handbooks=arguments.handbooks))
+        webs = {HANDBOOKS: unpack(arguments.cache / "web")} if arguments.handbooks else {}
+        webs |= {MANUALS: arguments.manuals} if arguments.manuals else {}
+        asyncio.run(write_rows(arguments.folders, arguments.out, arguments.cache, webs))
         return
     rows = read_rows(arguments.file)
     if arguments.command == "judge":
