@@ -22,6 +22,7 @@ import base64
 import codecs
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -46,6 +47,10 @@ class ModelServer:
     pause_seconds: float = 0.0
     finish: str = ""
     """The reason for the end that it names, if any."""
+    held: str = ""
+    """A text of requests whose answers stop behind their first piece, until the test is over."""
+    first_at: float = 0.0
+    """When the first piece was written, by the clock of the tests."""
     requests: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
@@ -99,7 +104,8 @@ class ModelServer:
                 piece = {"choices": [{"delta": {"content": text[start : start + self.piece_chars]}}]}
                 writer.write(f"data: {json.dumps(piece)}\n\n".encode())
                 await writer.drain()
-                await asyncio.sleep(self.pause_seconds)
+                self.first_at = self.first_at or time.monotonic()
+                await asyncio.sleep(3_600 if self.held and self.held in json.dumps(request) else self.pause_seconds)
             if self.way != "huge":
                 break
         if self.finish:

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.browser
 KNOWN = [("write-ahead log", 9.0), ("write-ahead logging", 8.0), ("write lock", 7.0), ("wraparound", 1.0)]
 MANY = [(f"sqlite {letter}{number} option", float(100 - number)) for number, letter in enumerate("aaaaaabcdefgh")]
 SHOWN = "[...document.querySelectorAll('#suggestions li')].map(each => each.textContent)"
+BOLD = "[...document.querySelectorAll('#suggestions strong')].map(each => each.textContent)"
 IS_OPEN = "document.querySelector('#suggestions')?.hidden === false"
 KEPT = "Object.keys(JSON.parse(sessionStorage.getItem('riffle-suggestions') ?? '{}')).length"
 TYPE_AT_ONCE = """(() => {
@@ -67,6 +68,7 @@ async def test_a_person_chooses_by_the_arrow_keys(tab: Tab, suggesting: str) -> 
     await tab.type("write")
     await tab.until(IS_OPEN)
     assert await tab.evaluate(SHOWN) == ["write-ahead log", "write-ahead logging", "write lock"]
+    assert await tab.evaluate(BOLD) == ["-ahead log", "-ahead logging", " lock"]
     assert (await box(tab, "ariaExpanded"), await box(tab, "role")) == ("true", "combobox")
     for key, value, chosen in [
         ("ArrowDown", "write-ahead log", "suggestion-0"),

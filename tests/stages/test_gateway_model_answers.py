@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from streams.settings import AnswersSettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import FOR_EVERYBODY
+from tests.e2e.demo import served
 from tests.model_server import ModelServer, Way, model_server
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 
@@ -397,13 +399,23 @@ async def test_each_page_is_judged_by_itself_and_once(quoting: ModelServer) -> N
     assert len(quoting.requests) == asked, "the judgements are in the cache: a slider that is moved asks no model"
 
 
-async def test_a_judgement_is_on_the_page_while_the_model_still_writes(quoting: ModelServer) -> None:
-    """Each request takes a second to its end, and the first line is there at once."""
-    async with model_server("quote", piece_chars=200, pause_seconds=0.2) as server:
+async def test_the_first_judgement_is_on_the_page_within_a_second_of_the_models_first_token() -> None:
+    """The model writes a token in a tenth of a second, and never ends its answer about the last result."""
+    async with model_server("quote", piece_chars=3, pause_seconds=0.1, held="Ships see the Quill tower") as server:
         made = await app(server)
-        async with client(made) as web, web.stream("GET", "/rank", params={"q": "Quill tower", "by": "x"}) as response:
-            text = "".join([part async for part in response.aiter_text()])
-    assert text.index('<ol class="results ranked">') < text.index('<details class="below">')
+        async with served(made) as address, httpx2.AsyncClient(timeout=30) as web:
+            asked = {"q": "Quill tower", "by": "for visitors"}
+            request = web.stream("GET", f"{address}/rank", params=asked, headers={**HTML, "host": "riffle.test"})
+            async with asyncio.timeout(30), request as response:
+                text = ""
+                async for part in response.aiter_text():
+                    text += part
+                    if "<meter" in text:
+                        break
+        seconds = time.monotonic() - server.first_at
+    assert "not judged" not in text
+    assert "</html>" not in text, "the model has not ended"
+    assert seconds < 1
 
 
 async def test_a_page_that_its_publisher_keeps_from_models_is_not_judged_and_stays(quoting: ModelServer) -> None:

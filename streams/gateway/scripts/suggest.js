@@ -55,8 +55,9 @@
     shown = found.filter(each => each !== text);
     close();
     list.replaceChildren(...shown.map((each, number) => {
-      const item = document.createElement("li");
-      item.textContent = each;
+      const item = document.createElement("li"), rest = document.createElement("strong");
+      rest.textContent = each.startsWith(text) ? each.slice(text.length) : "";
+      item.append(each.slice(0, each.length - rest.textContent.length), rest);
       set(item, {role: "option", id: `suggestion-${number}`, "aria-selected": "false", dir: "auto"});
       return item;
     }));
