@@ -11,6 +11,7 @@ ask, also without a year; `answers.disagreement` all dates and years of an Engli
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
@@ -95,6 +96,33 @@ class DateText(str):
     def __new__(cls, words: str, iso: str, form: DateForm = "date") -> Self:
         made = super().__new__(cls, words)
         made.iso, made.form = iso, form
+        return made
+
+
+class LanguageTag(str):
+    """The tag of a language. A page names the language."""
+
+    __slots__ = ()
+
+
+class Amount(str):
+    """A decimal number with its unit, in English words, that keeps its value for other languages."""
+
+    __slots__ = ("is_scientific", "number", "symbol", "unit")
+
+    number: Decimal
+    is_scientific: bool
+    """True if the number is written with a power of ten."""
+    unit: str
+    """CLDR's name of the unit; empty: there is no unit, or CLDR has none."""
+    symbol: str
+    """The unit's symbol, if people write it by one."""
+
+    def __new__(
+        cls, words: str, number: Decimal, *, is_scientific: bool = False, unit: str = "", symbol: str = ""
+    ) -> Self:
+        made = super().__new__(cls, words)
+        made.number, made.is_scientific, made.unit, made.symbol = number, is_scientific, unit, symbol
         return made
 
 

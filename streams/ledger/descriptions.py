@@ -6,6 +6,7 @@ All sentences about a page, on the why-page and of `riffle page`, are written he
 
 import shlex
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from schemas import (
@@ -24,7 +25,8 @@ from schemas import (
 )
 from streams.crawl.urls import host_of
 from streams.ledger.status import FetchFailure, NextStage, PageStatus, Reason
-from streams.plain_text import clean_line, count_of, counted_message, message
+from streams.plain_text import Amount, LanguageTag, clean_line, counted_message, message
+from streams.stores.protocols import Transition
 
 _STATUS: dict[Reason, str] = {
     "gone": message("Removed: the page is gone"),
@@ -64,15 +66,20 @@ _FAILURES = {
 }
 """The sentence for each outcome of a fetch without content."""
 _SETTLED = {
-    "changed": "the content is new or has changed",
-    "unchanged": "the content has not changed",
-    "duplicate": "a duplicate of another page",
-    "refused": "refused",
-    "soft_404": "a soft 404",
-    "gone": "gone",
-    "failed": "could not be fetched",
+    "changed": message("the content is new or has changed"),
+    "unchanged": message("the content has not changed"),
+    "duplicate": message("a duplicate of another page"),
+    "refused": message("refused"),
+    "soft_404": message("a soft 404"),
+    "gone": message("gone"),
+    "failed": message("could not be fetched"),
 }
-_IN_PLACE = {"sign_in": "a sign-in page", "refresh": "a page that refreshes to another one"}
+_IN_PLACE = {
+    "sign_in": message("Settled: a sign-in page in place of the page, whose last content stays"),
+    "refresh": message("Settled: a page that refreshes to another one in place of the page, whose last content stays"),
+}
+_PURPOSES = {"robots": "robots.txt", "sitemap": message("Sitemap")}
+_READ_FROM = {"warc": message("Read from a WARC archive"), "html": message("Read from a folder")}
 
 
 def describe_status(status: PageStatus, representative_url: str = "") -> str:
@@ -157,10 +164,32 @@ def describe(event: Event) -> str:
     return line(event) if line else event.summary().rstrip(".")
 
 
+def describe_step(step: Transition) -> str:
+    """Return the line of a row, for a reader of any language; the line that was stored if its data say too little.
+
+    Rows keep the English line of their day, and the data of their event.
+    """
+    if isinstance(referrers := step.data.get("referrers"), list) and referrers:
+        return describe_links(referrers)
+    kind = _BY_TOPIC.get(step.topic)
+    try:
+        event = kind.model_validate(step.data) if kind else None
+    except ValueError:  # written by another release, or cut by the store
+        event = None
+    return describe(event) if event else clean_line(step.outcome)
+
+
 def describe_links(referrers: Sequence[str]) -> str:
     """Return the line of a row that stores links to the page."""
-    more = f"{count_of(len(referrers), 'page')}, such as " if len(referrers) > 1 else ""
-    return f"Linked from {more}{referrers[0]}"
+    first = clean_line(str(referrers[0]))
+    if len(referrers) == 1:
+        return message("Linked from %(page)s", page=first)
+    return counted_message(
+        "Linked from %(num)s page, such as %(page)s",
+        "Linked from %(num)s pages, such as %(page)s",
+        len(referrers),
+        page=first,
+    )
 
 
 def _describe_waiting(status: PageStatus) -> str:
@@ -229,49 +258,60 @@ def _describe_failed(failure: FetchFailure) -> str:
 
 
 def _describe_discovered(event: PageDiscovered) -> str:
-    referrer = event.referrer or "another page"
+    referrer = clean_line(event.referrer or "") or message("another page")
     source = {
-        "seed": "Given as a seed",
-        "link": f"Linked from {referrer}",
-        "sitemap": f"Listed in the sitemap {event.referrer or ''}".rstrip(),
-        "redirect": f"Redirected to by {referrer}",
-        "canonical": f"Named as canonical by {referrer}",
-        "import": "Given by an import",
+        "seed": message("Given as a seed"),
+        "link": message("Linked from %(page)s", page=referrer),
+        "sitemap": message("Listed in the sitemap %(page)s", page=referrer)
+        if event.referrer
+        else message("Listed in the sitemap"),
+        "redirect": message("Redirected to by %(page)s", page=referrer),
+        "canonical": message("Named as canonical by %(page)s", page=referrer),
+        "import": message("Given by an import"),
     }[event.why]
-    return f"{source}, depth {event.depth}" if event.depth else source
+    return message("%(source)s, depth %(depth)s", source=source, depth=event.depth) if event.depth else source
 
 
 def _describe_scheduled(event: PageScheduled) -> str:
-    attempt = f", attempt {event.attempt}" if event.attempt > 1 else ""
-    subject = "Scheduled" if event.purpose == "page" else f"{_subject(event.purpose)} of {event.host} scheduled"
-    return f"{subject} to be fetched{attempt}"
+    match event.purpose:
+        case "robots":
+            line = message("robots.txt of %(host)s scheduled to be fetched", host=event.host)
+        case "sitemap":
+            line = message("Sitemap of %(host)s scheduled to be fetched", host=event.host)
+        case _:
+            line = message("Scheduled to be fetched")
+    return message("%(line)s, attempt %(number)s", line=line, number=event.attempt) if event.attempt > 1 else line
 
 
 def _describe_fetched(event: PageFetched) -> str:
-    subject = "" if event.purpose == "page" else f"{_subject(event.purpose)}: "
-    return subject + _describe_fetch_outcome(event)
-
-
-def _subject(purpose: str) -> str:
-    return {"robots": "robots.txt", "sitemap": "Sitemap"}.get(purpose, "Page")
+    outcome = _describe_fetch_outcome(event)
+    if event.purpose == "page":
+        return outcome
+    return message("%(what)s: %(outcome)s", what=_PURPOSES.get(event.purpose, event.purpose), outcome=outcome)
 
 
 def _describe_fetch_outcome(event: PageFetched) -> str:
     match event.outcome:
         case "ok":
-            sources = {"warc": "Read from a WARC archive", "html": "Read from a folder"}
-            status = f" with status {event.status}" if event.status else ""
-            size, time = count_of(event.body_bytes, "byte"), f"{event.elapsed_ms:.0f} ms"
+            size = counted_message("%(num)s byte", "%(num)s bytes", event.body_bytes)
+            time = round(event.elapsed_ms)
+            elapsed = Amount(f"{time:,} ms", Decimal(time), unit="millisecond", symbol="ms")
+            found = {"size": size, "time": elapsed}
             if event.rendered:
-                return f"Rendered in a browser, since its scripts make its text: {size} in {time}"
-            return f"{sources.get(event.source, 'Fetched')}{status}: {size} in {time}"
+                return message("Rendered in a browser, since its scripts make its text: %(size)s in %(time)s", **found)
+            how = _READ_FROM.get(event.source) or message("Fetched")
+            if event.status:
+                how = message("%(how)s with status %(status)s", how=how, status=str(event.status))
+            return message("%(how)s: %(size)s in %(time)s", how=how, **found)
         case "not_modified":
-            return "Not modified since the last fetch"
+            return message("Not modified since the last fetch")
         case "redirect":
-            kept = ". Its last content stays, since the redirect is temporary" if event.body_ref else ""
-            return _describe_redirected(event.redirect_to) + kept
+            line = _describe_redirected(event.redirect_to)
+            if not event.body_ref:
+                return line
+            return message("%(line)s. Its last content stays, since the redirect is temporary", line=line)
     if event.removed_on_request:
-        return "Not requested: the page was removed on request"
+        return message("Not requested: the page was removed on request")
     without_request = "postponed" if event.postponed_seconds is not None else ""
     if event.lease_expired:
         without_request = "lease_expired"
@@ -280,33 +320,62 @@ def _describe_fetch_outcome(event: PageFetched) -> str:
 
 
 def _describe_normalized(event: PageNormalized) -> str:
-    language = f" in {event.language}" if event.language else ""
-    directives = f"; directives: {', '.join(event.directives)}" if event.directives else ""
-    return (
-        f"Normalized: {count_of(event.text_chars, 'character')}{language}, {count_of(event.links, 'link')}{directives}"
+    said = {
+        "size": counted_message("%(num)s character", "%(num)s characters", event.text_chars),
+        "links": counted_message("%(num)s link", "%(num)s links", event.links),
+    }
+    found = (
+        message("Normalized: %(size)s in %(language)s, %(links)s", language=LanguageTag(event.language), **said)
+        if event.language
+        else message("Normalized: %(size)s, %(links)s", **said)
     )
+    if not event.directives:
+        return found
+    listed = clean_line(", ".join(event.directives))
+    return message("%(found)s; directives: %(directives)s", found=found, directives=listed)
 
 
 def _describe_deduplicated(event: PageDeduplicated) -> str:
     decision = _describe_decision(event)
-    return decision if event.settles in (None, "duplicate") else f"{decision}; {_SETTLED[event.settles]}"
+    if event.settles in (None, "duplicate"):
+        return decision
+    return message("%(decision)s; %(verdict)s", decision=decision, verdict=_SETTLED[event.settles])
 
 
 def _describe_decision(event: PageDeduplicated) -> str:
     if event.verdict == "unique":
-        return "Unique"
+        return message("Unique")
     if event.canonical_page_id == event.page_id:
-        return "Elected as the representative of its duplicates"
+        return message("Elected as the representative of its duplicates")
     distance = event.distance if event.verdict == "near" else None
     return _describe_duplicate(
         PageStatus(status="duplicate", representative=event.canonical_page_id, distance=distance)
     )
 
 
+def _describe_chunked(event: PageChunked) -> str:
+    split = counted_message("Split into %(num)s statement", "Split into %(num)s statements", event.statements)
+    if not event.left_out:
+        return split
+    return message(
+        "%(split)s; about %(number)s more are left out, since the page is too long", split=split, number=event.left_out
+    )
+
+
+def _describe_embedded(event: PageEmbedded) -> str:
+    vectors = counted_message("%(num)s vector", "%(num)s vectors", event.statements)
+    return message(
+        "Embedded: %(vectors)s of %(dimensions)s dimensions by %(model)s",
+        vectors=vectors,
+        dimensions=event.dimensions,
+        model=clean_line(event.model),
+    )
+
+
 def _describe_settled(event: PageSettled) -> str:
     if event.in_place:
-        return f"Settled: {_IN_PLACE[event.in_place]} in place of the page, whose last content stays"
-    return f"Settled: {_SETTLED[event.verdict]}"
+        return _IN_PLACE[event.in_place]
+    return message("Settled: %(verdict)s", verdict=_SETTLED[event.verdict])
 
 
 def _describe_removed(event: PageRemoved) -> str:
@@ -322,15 +391,11 @@ _LINES: dict[type[Event], Callable[[Any], str]] = {
     PageFetched: _describe_fetched,
     PageNormalized: _describe_normalized,
     PageDeduplicated: _describe_deduplicated,
-    PageChunked: lambda event: (
-        f"Split into {count_of(event.statements, 'statement')}"
-        + (f"; about {event.left_out:,} more are left out, since the page is too long" if event.left_out else "")
-    ),
-    PageEmbedded: lambda event: (
-        f"Embedded: {count_of(event.statements, 'vector')} of {event.dimensions} dimensions by {event.model}"
-    ),
+    PageChunked: _describe_chunked,
+    PageEmbedded: _describe_embedded,
     PageIndexed: lambda event: _describe_indexed(event.statements, event.left_out),
     PageRemoved: _describe_removed,
     LinkFound: lambda event: describe_links([event.source_url]),
     PageSettled: _describe_settled,
 }
+_BY_TOPIC: dict[str, type[Event]] = {kind.topic: kind for kind in _LINES}

@@ -17,6 +17,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.pages import RefusedBy
+from streams.plain_text import Sentence
 from streams.stores.protocols import Transition
 
 Status = Literal["indexed", "duplicate", "redirected", "waiting", "removed", "refused", "not_indexed", "unknown"]
@@ -116,7 +117,7 @@ class PageStatus(BaseModel):
 
     status: Status
     reason: Reason | None = Field(None, description="Why the page has this status; absent where the status says it.")
-    detail: str = Field("", description="The words of the stage that decided.")
+    detail: Sentence = Field("", description="The words of the stage that decided.")
     refused_by: RefusedBy | None = Field(None, description="The rule that refused the URL, if its reason is `refused`.")
     statements: int | None = Field(None, description="How many statements are searchable, if the page is indexed.")
     left_out: int | None = Field(None, description="About how many more a very long page has.")

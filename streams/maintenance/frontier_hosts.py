@@ -14,6 +14,7 @@ from streams.crawl.frontier.visits.host_visit import disallowed_outcome
 from streams.crawl.host_quality import HostQuality, budget_factor, host_quality, judge_host
 from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.errors import MissingBlob
+from streams.plain_text import DateText, clean_line, message
 from streams.robot_name import ProductToken
 from streams.stores.host_buckets import BUCKETS, bucket_of
 from streams.stores.protocols import (
@@ -137,7 +138,7 @@ async def read_in_frontier(store: FrontierStore, blobs: Blobs, robot: ProductTok
     known, host = await store.url(host_of(url), page_id(url)), await store.host(host_of(url))
     if known is None:
         left_out = reason_left_out(url, host, now) or await why_disallowed(blobs, robot, url, host)
-        waits = "" if left_out else "Known by links only: no crawl has asked for it"
+        waits = "" if left_out else message("Known by links only: no crawl has asked for it")
         return InFrontier(host, left_out, waits, is_asked_for=False)
     if known.state != "queued":
         return InFrontier(host)
@@ -149,27 +150,53 @@ def describe_wait(url: FrontierUrl, row: FrontierHost | None, orders: Iterable[H
     """Return why a queued URL waits, in a sentence. Pure. `orders`: for its host, and for all hosts."""
     host = Host.from_row(row) if row else None
     for order in orders:
-        hosts = "all hosts" if order.host == ALL_HOSTS else url.host
         if order.blocked or order.paused:
-            return f"Waiting: an operator has {'blocked' if order.blocked else 'paused'} {hosts}"
+            return _describe_order(order, url.host)
     next_at = host.next_at if host else 0
-    again = f". It is asked again at {utc_from_micros(next_at):%Y-%m-%d %H:%M} UTC"
-    until = again if next_at - now >= LONG_MICROS else ""
+    waits = _describe_host(url, host, now)
+    if next_at - now < LONG_MICROS:
+        return waits
+    at = utc_from_micros(next_at)
+    day = DateText(f"{at:%Y-%m-%d}", f"{at:%Y-%m-%d}")
+    return message("%(waits)s. It is asked again at %(day)s %(time)s UTC", waits=waits, day=day, time=f"{at:%H:%M}")
+
+
+def _describe_order(order: HostOrder, host: str) -> str:
+    if order.host == ALL_HOSTS:
+        return (
+            message("Waiting: an operator has blocked all hosts")
+            if order.blocked
+            else message("Waiting: an operator has paused all hosts")
+        )
+    if order.blocked:
+        return message("Waiting: an operator has blocked %(host)s", host=host)
+    return message("Waiting: an operator has paused %(host)s", host=host)
+
+
+def _describe_host(url: FrontierUrl, host: Host | None, now: int) -> str:
     if url.outcome == "rate_limited":
-        return f"Waiting: {url.host} asks for fewer requests ({url.detail}){until}"
+        detail = clean_line(url.detail)
+        return message("Waiting: %(host)s asks for fewer requests (%(detail)s)", host=url.host, detail=detail)
     if host and host.is_deferred:
-        detail = f" ({host.robots.detail})" if host.robots.detail else ""
-        return f"Waiting: the robots.txt of {url.host} can't be read{detail}, so nothing else is requested{until}"
-    detail = url.detail or (_why_closed(host, now) if host else "")
-    return f"Waiting for {url.host}{f' ({detail})' if detail else ''}{until}"
+        if detail := clean_line(host.robots.detail):
+            return message(
+                "Waiting: the robots.txt of %(host)s can't be read (%(detail)s), so nothing else is requested",
+                host=url.host,
+                detail=detail,
+            )
+        return message("Waiting: the robots.txt of %(host)s can't be read, so nothing else is requested", host=url.host)
+    why = message("Waiting for %(host)s", host=url.host)
+    detail = clean_line(url.detail) or (_why_closed(host, now) if host else "")
+    return message("%(sentence)s (%(detail)s)", sentence=why, detail=detail) if detail else why
 
 
 def _why_closed(host: Host, now: int) -> str:
     """Return why robots.txt lets nobody ask the host now; empty if it does."""
     if host.closed_for(now) >= LONG_MICROS:
-        return "its robots.txt allows visits only at some times of day"
+        return message("its robots.txt allows visits only at some times of day")
     if host.robots.delay_seconds * 1_000_000 >= LONG_MICROS:
-        return f"its robots.txt asks for {host.robots.delay_seconds:,.0f} s between two requests"
+        seconds = round(host.robots.delay_seconds)
+        return message("its robots.txt asks for %(seconds)s s between two requests", seconds=seconds)
     return ""
 
 

@@ -78,7 +78,16 @@ async def test_a_failing_check_harms_no_answer(monkeypatch: pytest.MonkeyPatch) 
         ("what day is 2026-11-24", "ja", ("2026年11月24日", "火曜日")),
         ("time in Tokyo", "de", ("Zeit in Tokyo", "14:06, Mittwoch, 4. März 2026")),
         ("3pm London in New York", "ru", ("15:00 (London)", "10:00 (New York)", "среда, 4 марта 2026")),
-        ("3 cups to ml", "es", ("Con US customary cups.",)),
+        ("5 miles in km", "de", ("5 Meilen =", "<strong>8,04672 km</strong>")),
+        ("5 miles in km", "ru", ("5 миль =", "<strong>8,04672 км</strong>")),
+        ("72 F in C", "ja", ("72°F =", "<strong>≈ 22.222222°C</strong>")),
+        ("-3.5 C in F", "fr", ("−3,5\u202f°C =", "<strong>25,7\u202f°F</strong>")),
+        ("1 light year in m", "fr", ("1\xa0année-lumière =", "9\u202f460\u202f730\u202f472\u202f580\u202f800\u202fm")),
+        ("3 cups to ml", "es", ("3 tazas =", "<strong>≈ 709,76471 ml</strong>", "Con tazas de EE. UU..")),
+        ("2 gallons in cups", "de", ("Mit Gallonen (USA) und Tassen (USA).",)),
+        ("1 gib in mb", "de", ("1 GiB =", "1.073,7418 Megabyte")),  # CLDR has no name of the first unit
+        ("1234.5 * 2 + 1/4", "de", ("<strong>2.469,25</strong>",)),
+        ("2^100", "de", ("<strong>≈ 1,26765060023 × 10^30</strong>",)),
         ("days until 24 December 2026", "en", ("From 4 March 2026 to 24 December 2026", "295 days")),
     ],
 )

@@ -20,6 +20,7 @@ from docs.generate.messages import messages
 from streams.gateway.http import languages, templates
 from streams.gateway.http.languages import Wording
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
+from tests.stages.gateway_life import document, indexed
 from tests.unit.gateway.test_messages import NAMES, TAGS
 
 HTML = {"accept": "text/html"}
@@ -40,10 +41,15 @@ PATHS = (
     "/preferences",
     "/page",
     "/page?url=https://aa.example/",
+    "/page?url=https://dd.example/",
+    "/search?q=5+miles+in+km",
+    "/search?q=2+gallons+in+cups",
     "/page?url=https://cc.example/",
     "/nowhere",
 )
-LEFT_OUT = re.compile(r"\S*(?:aa|bb|cc)\.example\S*|\S*sqlite\.org\S*|RIFFLE_\w+|x{10,}|\b[\w-]*:\S+")
+LEFT_OUT = re.compile(
+    r"5 miles in km|2 gallons in cups|\S*(?:aa|bb|cc|dd)\.example\S*|\S*sqlite\.org\S*|RIFFLE_\w+|x{10,}|\b[\w-]*:\S+"
+)
 """Data on these pages: hosts, settings, operators, and the query itself."""
 
 
@@ -113,7 +119,9 @@ def outside(page: str) -> list[str]:
 
 
 async def test_no_visible_word_of_a_page_is_outside_of_the_catalogues(marked: None) -> None:
-    app = gateway(await searchable(PAGES), deadline_seconds=20.0, limits={"publish_clicks": True, "keys": ("k" * 32,)})
+    stores = await searchable(PAGES)
+    await indexed(stores, document("https://dd.example/", SEA, SEA), "<html>", statements=3)
+    app = gateway(stores, deadline_seconds=20.0, limits={"publish_clicks": True, "keys": ("k" * 32,)})
     async with client(app) as web:
         faults: dict[str, list[str]] = {}
         for path in PATHS:

@@ -4,12 +4,13 @@ The messages of a language are a gettext catalogue in its source form, `streams/
 reads it before its first page in this language, and there is no other form of it. The templates are in English.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_skeleton, format_time, format_timedelta
@@ -22,7 +23,7 @@ from babel.units import format_unit
 from markupsafe import Markup
 
 from streams.pages.text.language import read_accepted
-from streams.plain_text import DateText, Message, message
+from streams.plain_text import Amount, DateText, LanguageTag, Message, message
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parents[1] / "messages"
@@ -31,6 +32,11 @@ _MAX_KEPT = 2_048
 """Maximum number of headers, dates and languages whose form is in memory: strangers send any."""
 _SKELETONS = {4: "y", 7: "yMMMM"}
 """The parts of a date that is not whole, by the length of its ISO form (CLDR, skeletons of dates)."""
+_POWER_OF_TEN, _EXPONENT = "0." + "#" * 12 + "E0", re.compile(r"E(-?[0-9]+)")
+"""CLDR's pattern of numbers with a power of ten, and the power that it writes."""
+_MINUS = re.compile(r"(?<![^\s^])-(?=[0-9])")
+_LENGTHS: tuple[Literal["long", "short", "narrow"], ...] = ("long", "short", "narrow")
+"""Lengths of the names of units. Not every language has all of them."""
 _UNITS = ((3_600, "duration-hour"), (60, "duration-minute"), (1, "duration-second"))
 
 
@@ -113,6 +119,10 @@ class Wording:
                 return self.number(value)
             case DateText():
                 return self._date_in_words(value)
+            case LanguageTag():
+                return self.language_name(value)
+            case Amount():
+                return self._amount_in_words(value)
         return value
 
     def number(self, value: float, pattern: str | None = None) -> str:
@@ -146,6 +156,21 @@ class Wording:
         if self.tag == ENGLISH:
             return str(value)
         return str(format_date(day, "EEEE" if value.form == "weekday" else "full", locale=self.locale))
+
+    def _amount_in_words(self, value: Amount) -> str:
+        """Return a number with its unit, in the plural that the language has for the number."""
+        if self.tag == ENGLISH:
+            return str(value)
+        places = max(0, -int(value.number.as_tuple().exponent))
+        pattern = _POWER_OF_TEN if value.is_scientific else f"#,##0.{'#' * places}"
+        if value.unit:
+            lengths = _LENGTHS[1:] if value.symbol else _LENGTHS
+            forms = (format_unit(value.number, value.unit, each, pattern, self.locale) for each in lengths)
+            # Without a form of this length, Babel writes CLDR's name of the unit.
+            shown = next((form for form in forms if not form.endswith(value.unit)), str(value))
+        else:
+            shown = f"{format_decimal(value.number, pattern, self.locale)} {value.symbol}".rstrip()
+        return _MINUS.sub("−", _EXPONENT.sub(r" × 10^\1", shown))
 
     def moment(self, at: Any) -> str:
         """Return a date with its time of day, to the second."""

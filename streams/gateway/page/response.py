@@ -13,7 +13,7 @@ from streams.gateway.http import presentation
 from streams.gateway.http.openapi import ApiModel
 from streams.gateway.page.lookup import PageData, RelatedPage
 from streams.language.marks import ends_sentence
-from streams.ledger.descriptions import describe_next_step, describe_status
+from streams.ledger.descriptions import describe_next_step, describe_status, describe_step
 from streams.ledger.status import PageStatus, Status, status_of, with_frontier
 from streams.links import page_links as links
 from streams.pages.document.consent import consent_of
@@ -37,7 +37,7 @@ class LifeEvent(ApiModel):
     at: datetime
     topic: str
     source: str = Field(description="The stage that sent it: `/riffle/<stage>`.")
-    outcome: str = Field(description="What the stage found or decided, in a line for people.")
+    outcome: Sentence = Field(description="What the stage found or decided, in a line for people.")
     data: dict[str, Any] = Field(default_factory=dict, description="The event's data, as published on its topic.")
 
 
@@ -178,7 +178,7 @@ def _event(transition: Transition) -> LifeEvent:
         at=utc_from_micros(transition.at),
         topic=transition.topic,
         source=transition.source,
-        outcome=presentation.clean_line(transition.outcome),
+        outcome=describe_step(transition),
         data=presentation.plain_values(transition.data),
     )
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, Underflow, localcontext
 
+from streams.plain_text import Amount, message
 from streams.queries.quick.model import QuickCheck
 
 MAX_CHARS = 120
@@ -67,9 +68,10 @@ def calculate(text: str) -> QuickCheck | None:
             if value is None:
                 return None
             is_exact = is_shown_exactly(value)
-            answer = f"{'' if is_exact else '≈ '}{format_number(value)}"
+            number = format_number(value)
     except (ArithmeticError, ValueError, SyntaxError, RecursionError, MemoryError):
         return None
+    answer = message("%(amount)s", amount=number) if is_exact else message("≈ %(amount)s", amount=number)
     return QuickCheck(kind="calculation", asked=" ".join(asked.split()), answer=answer, value=plain_number(value))
 
 
@@ -173,17 +175,17 @@ def calculation_context() -> Context:
     return Context(prec=PRECISION, Emax=MAX_EXPONENT, Emin=-MAX_EXPONENT, traps=traps)
 
 
-def format_number(number: Decimal) -> str:
+def format_number(number: Decimal) -> Amount:
     """Return the number for people: `1,234.5`, or `1.5 × 10^24` if it is very large or small."""
     rounded = round_number(number)
     if rounded == 0:
-        return "0"
+        return Amount("0", rounded)
     if _PLAIN_FROM <= abs(rounded) < _PLAIN_BELOW:
-        return f"{rounded:,f}".replace("-", "−")
+        return Amount(f"{rounded:,f}".replace("-", "−"), rounded)
     digits, _, exponent = f"{rounded:E}".partition("E")
     if "." in digits:
         digits = digits.rstrip("0").rstrip(".")
-    return f"{digits} × 10^{int(exponent)}".replace("-", "−")
+    return Amount(f"{digits} × 10^{int(exponent)}".replace("-", "−"), rounded, is_scientific=True)
 
 
 def plain_number(number: Decimal) -> str:

@@ -8,7 +8,7 @@ import re
 from decimal import Decimal, localcontext
 
 from streams.language.units import UNITS, UNITS_IN_QUERIES, expression_of, find_unit, measure, registry
-from streams.plain_text import message
+from streams.plain_text import Amount, message
 from streams.queries.quick.calculator import calculation_context, format_number, plain_number
 from streams.queries.quick.model import QuickCheck
 
@@ -34,24 +34,34 @@ _HOW_MANY = re.compile(
 
 _SYMBOLS = {
     "degree_Celsius": "°C", "degree_Fahrenheit": "°F", "square_meter": "m²", "square_kilometer": "km²",
-    "square_centimeter": "cm²", "square_foot": "square feet", "square_inch": "square inches",
-    "square_mile": "square miles",
-    "cubic_meter": "m³", "cubic_centimeter": "cm³", "cubic_foot": "cubic feet", "cubic_inch": "cubic inches",
+    "square_centimeter": "cm²", "cubic_meter": "m³", "cubic_centimeter": "cm³",
     "mile_per_hour": "mph", "kilometer_per_hour": "km/h", "meter_per_second": "m/s", "kilowatt_hour": "kWh",
-    "psi": "psi", "millimeter_Hg": "mmHg", "horsepower": "horsepower", "kelvin": "K", "meter": "m",
+    "psi": "psi", "millimeter_Hg": "mmHg", "kelvin": "K", "meter": "m",
+    "kibibyte": "KiB", "mebibyte": "MiB", "gibibyte": "GiB", "tebibyte": "TiB", "long_ton": "t (UK)",
 }  # fmt: skip
 _AS_TYPED = frozenset(
     ("mm", "cm", "km", "mg", "g", "kg", "ml", "cl", "dl", "l", "kj", "kcal", "kpa", "w", "kw", "j", "pa")
 )
 """Units that people write by their symbol."""
 _WRITTEN = {"kj": "kJ", "kpa": "kPa", "w": "W", "kw": "kW", "j": "J", "pa": "Pa"}
-_PLURALS = {"foot": "feet", "inch": "inches", "horsepower": "horsepower", "stone": "stone"}
-_NOTES = {
-    "cup": "US customary cups", "teaspoon": "US teaspoons", "tablespoon": "US tablespoons", "pint": "US liquid pints",
-    "quart": "US liquid quarts", "gallon": "US liquid gallons", "fluid_ounce": "US fluid ounces",
-    "short_ton": "short tons (US) of 2,000 pounds", "horsepower": "mechanical horsepower",
-    "month": "months of 30.44 days", "year": "years of 365.25 days", "nautical_mile": "international nautical miles",
+_PLURALS = {
+    "foot": "feet", "inch": "inches", "horsepower": "horsepower", "stone": "stone", "square_foot": "square feet",
+    "square_inch": "square inches", "cubic_foot": "cubic feet", "cubic_inch": "cubic inches",
 }  # fmt: skip
+_NOTES = {
+    "cup": message("US customary cups"), "teaspoon": message("US teaspoons"),
+    "tablespoon": message("US tablespoons"), "pint": message("US liquid pints"), "quart": message("US liquid quarts"),
+    "gallon": message("US liquid gallons"), "fluid_ounce": message("US fluid ounces"),
+    "short_ton": message("short tons (US) of 2,000 pounds"), "horsepower": message("mechanical horsepower"),
+    "long_ton": message("long tons (UK) of 2,240 pounds"), "month": message("months of 30.44 days"),
+    "year": message("years of 365.25 days"), "nautical_mile": message("international nautical miles"),
+}  # fmt: skip
+_CLDR = {
+    "metric_ton": "tonne", "short_ton": "mass-ton", "long_ton": "", "degree_Celsius": "celsius",
+    "degree_Fahrenheit": "fahrenheit", "psi": "pound-force-per-square-inch", "millimeter_Hg": "millimeter-ofhg",
+    "kibibyte": "", "mebibyte": "", "gibibyte": "", "tebibyte": "",
+}  # fmt: skip
+"""CLDR's names of units that are not pint's; empty: it has none, so the unit is written by its symbol."""
 _ROUNDING = Decimal("1e-20")
 """Relative error of a factor that pint has computed of exact ones."""
 
@@ -79,15 +89,24 @@ def convert(text: str) -> QuickCheck | None:
             shown = round(found, _decimals(found))
     except (PintError, ArithmeticError, ValueError):
         return None
-    mark = "" if abs(found - shown) <= _ROUNDING * abs(found) else "≈ "
-    notes = [_NOTES[unit] for unit in dict.fromkeys((given, wanted)) if unit in _NOTES]
+    is_exact = abs(found - shown) <= _ROUNDING * abs(found)
+    answer = _amount(shown, wanted)
     return QuickCheck(
         kind="conversion",
-        asked=f"{format_number(amount)} {_written(given, amount)}",
-        answer=f"{mark}{format_number(shown)} {_written(wanted, shown)}",
+        asked=message("%(amount)s", amount=_amount(amount, given)),
+        answer=message("%(amount)s", amount=answer) if is_exact else message("≈ %(amount)s", amount=answer),
         value=plain_number(shown),
-        note=message("With %(units)s.", units=" and ".join(notes)) if notes else "",
+        note=_note([_NOTES[unit] for unit in dict.fromkeys((given, wanted)) if unit in _NOTES]),
     )
+
+
+def _note(kinds: list[str]) -> str:
+    match kinds:
+        case [kind]:
+            return message("With %(units)s.", units=kind)
+        case [first, second]:
+            return message("With %(first)s and %(second)s.", first=first, second=second)
+    return ""
 
 
 def _read_unit(text: str) -> str:
@@ -112,11 +131,16 @@ def _decimals(number: Decimal) -> int:
     return SIGNIFICANT_DIGITS - 1 - number.adjusted()
 
 
-def _written(unit: str, amount: Decimal) -> str:
-    """Return the unit as people write it behind an amount."""
-    if unit in _SYMBOLS:
-        return _SYMBOLS[unit]
-    if symbol := next((name for name in UNITS[unit].split() if name in _AS_TYPED), ""):
-        return _WRITTEN.get(symbol, symbol)
-    name = unit.replace("_", " ")
-    return name if abs(amount) == 1 else _PLURALS.get(unit, f"{name}s")
+def _amount(number: Decimal, unit: str) -> Amount:
+    """Return a number with its unit, as people write it behind the number."""
+    shown, name = format_number(number), unit.replace("_", " ")
+    symbol = _SYMBOLS.get(unit) or next((name for name in UNITS[unit].split() if name in _AS_TYPED), "")
+    symbol = _WRITTEN.get(symbol, symbol)
+    written = symbol or (name if abs(number) == 1 else _PLURALS.get(unit, f"{name}s"))
+    return Amount(
+        f"{shown} {written}",
+        shown.number,
+        is_scientific=shown.is_scientific,
+        unit=_CLDR.get(unit, unit.lower().replace("_", "-")),
+        symbol=symbol,
+    )

@@ -1,5 +1,6 @@
 """The sentences of the ledger: a line for each event, and a page's status and next step."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -8,9 +9,11 @@ from hypothesis import strategies as st
 
 from schemas import Event
 from schemas.pages import PageEvent
+from streams.gateway.http.languages import Wording
 from streams.ledger import descriptions
-from streams.ledger.descriptions import describe, describe_next_step, describe_status
+from streams.ledger.descriptions import describe, describe_links, describe_next_step, describe_status, describe_step
 from streams.ledger.status import FetchFailure, PageStatus, status_of
+from streams.stores.protocols import Transition
 from tests.unit.ledger.events import (
     ANCHOR,
     CHUNKED,
@@ -78,6 +81,41 @@ LINES: list[tuple[Event, str]] = [
 @pytest.mark.parametrize(("event", "line"), LINES, ids=[line[:40] for _, line in LINES])
 def test_each_event_has_its_line(event: Event, line: str) -> None:
     assert describe(event) == line
+
+
+@pytest.mark.parametrize(("event", "line"), LINES, ids=[line[:40] for _, line in LINES])
+def test_a_stored_row_has_the_line_of_its_event_in_each_language(event: Event, line: str) -> None:
+    (row,) = history(event)
+    shown = describe_step(replace(row, outcome="the line of another release"))
+    assert shown == line
+    assert Wording.of("de").say(shown) != line
+
+
+LINKS = ["https://a.example/", "https://b.example/", "https://c.example/"]
+GERMAN: list[tuple[Transition, str]] = [
+    (history(LINK)[0], "Verlinkt von https://example.org/, Tiefe 2"),
+    (
+        history(fetched(status=200, body_bytes=41_230, elapsed_ms=1_084.0))[0],
+        "Abgerufen mit Status 200: 41.230 Bytes in 1.084 ms",
+    ),
+    (history(normalized())[0], "Normalisiert: 12.345 Zeichen auf Englisch, 1 Link"),
+    (
+        history(deduplicated("near", OTHER, distance=2))[0],
+        f"Duplikat von Seite {OTHER} (ähnlich: 2 Bit Unterschied)",
+    ),
+    (
+        replace(history(ANCHOR)[0], outcome=describe_links(LINKS), data={"referrers": LINKS}),
+        "Verlinkt von 3 Seiten, zum Beispiel https://a.example/",
+    ),
+    # Rows whose data this release can't read keep their line.
+    (replace(history(SEED)[0], data={"why": "a whim"}, outcome="Given by a whim\u202e"), "Given by a whim"),
+    (replace(history(SEED)[0], topic="pages.weighed", outcome="It was weighed"), "It was weighed"),
+]
+
+
+@pytest.mark.parametrize(("row", "line"), GERMAN, ids=[line[:40] for _, line in GERMAN])
+def test_a_history_is_said_in_the_readers_language(row: Transition, line: str) -> None:
+    assert Wording.of("de").say(describe_step(row)) == line
 
 
 def test_each_line_of_an_event_is_checked() -> None:
