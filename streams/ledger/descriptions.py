@@ -320,14 +320,14 @@ def _describe_fetch_outcome(event: PageFetched) -> str:
 
 
 def _describe_normalized(event: PageNormalized) -> str:
-    said = {
+    counts = {
         "size": counted_message("%(num)s character", "%(num)s characters", event.text_chars),
         "links": counted_message("%(num)s link", "%(num)s links", event.links),
     }
     found = (
-        message("Normalized: %(size)s in %(language)s, %(links)s", language=LanguageTag(event.language), **said)
+        message("Normalized: %(size)s in %(language)s, %(links)s", language=LanguageTag(event.language), **counts)
         if event.language
-        else message("Normalized: %(size)s, %(links)s", **said)
+        else message("Normalized: %(size)s, %(links)s", **counts)
     )
     if not event.directives:
         return found

@@ -114,7 +114,7 @@ GERMAN: list[tuple[Transition, str]] = [
 
 
 @pytest.mark.parametrize(("row", "line"), GERMAN, ids=[line[:40] for _, line in GERMAN])
-def test_a_history_is_said_in_the_readers_language(row: Transition, line: str) -> None:
+def test_a_history_is_in_the_readers_language(row: Transition, line: str) -> None:
     assert Wording.of("de").say(describe_step(row)) == line
 
 
