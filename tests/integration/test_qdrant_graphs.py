@@ -40,14 +40,14 @@ class Expected:
 
     def make(self, numbers: Iterator[int] | range, generation: int) -> list[Point]:
         """Make points, or newer ones in their place, with other vectors and other terms."""
-        made = []
+        made: list[Point] = []
         for number in numbers:
             terms = sorted({int(term) for term in self._random.integers(0, TERMS, 6)})
             words = {"indices": terms, "values": [1.0 + term % 3 for term in terms]}
             payload = {"page": number // OF_A_PAGE, "generation": generation, "group": f"g{number % 7}"}
             vector = {"dense": self._random.standard_normal(DIMENSIONS).tolist(), "words": words}
             made.append({"id": str(UUID(int=number)), "vector": vector, "payload": payload})
-        self.points |= {point["id"]: point for point in made}
+        self.points.update((str(point["id"]), point) for point in made)
         return made
 
     def remove_page(self, page: int, below: int) -> dict[str, Any]:
@@ -229,13 +229,16 @@ def test_two_builds_are_killed_and_answers_stay_exact(tmp_path: Path) -> None:
             def query(requests: Any, ask: Any = ask) -> Any:
                 return [one["points"] for one in ask("/points/query/batch", {"searches": requests})]
 
-            check(expected, query, lambda ask=ask: ask("/points/count", {})["count"])
+            def count(ask: Any = ask) -> Any:
+                return ask("/points/count", {})["count"]
+
+            check(expected, query, count)
             if round_ < 2:
                 wait_for(lambda: list(folder.glob("runs/*.parts")))
                 server.kill()
                 continue
             wait_for(lambda: not list(folder.glob("runs/*.parts")) and len(list(folder.glob("log/*"))) == 1)
-            check(expected, query, lambda ask=ask: ask("/points/count", {})["count"])
+            check(expected, query, count)
     server.stop()
 
 

@@ -72,8 +72,7 @@ def _copy_run(run: Path, part: Path, description: Mapping[str, Any]) -> Frequenc
     engine = edge.EdgeShard.load(str(part), run_config(description, 1))
     removed = read_removed(run / REMOVED)  # after the copy: what the copied files have lost is here
     for first in range(0, len(removed), _BATCH_POINTS):
-        ids = [id for id, _ in removed[first : first + _BATCH_POINTS]]
-        engine.update(edge.UpdateOperation.delete_points(ids))
+        engine.update(edge.UpdateOperation.delete_points([id for id, _ in removed[first : first + _BATCH_POINTS]]))
     engine.flush()
     if (run / COUNTED).exists():
         frequencies = Frequencies.load(run / COUNTED)

@@ -27,6 +27,7 @@ from streams.local.qdrant_server.layout import (
     LOG,
     NEW,
     RUNS,
+    Layout,
     read_layout,
     remove_unused,
     store_layout,
@@ -90,6 +91,7 @@ class Collection:
         self._writing, self._asking = threading.RLock(), threading.RLock()
         self._closed, self._opened = False, 0
         self._builder: Any = None
+        self._layout = Layout()
         self._build_thread: threading.Thread | None = None
         self._build_not_before = 0.0
         self._open()
@@ -253,7 +255,7 @@ class Collection:
             with self._writing:
                 raise self._open_again(opened, error) from error
 
-    def _change(self, call: Callable[[], None]) -> None:
+    def _change(self, call: Callable[[], object]) -> None:
         """Make a call that changes points."""
         with self._writing:
             self._check_open()

@@ -13,7 +13,7 @@ from streams.local.qdrant_server.queries import DEFAULT_LIMIT
 Json = Mapping[str, Any]
 PointId = str | int
 
-_NO_CORPUS = {"corpus": {"must": [{"has_id": []}]}}
+_NO_CORPUS: Json = {"corpus": {"must": [{"has_id": []}]}}
 """An empty population of IDF: over it, the engine gives all terms the same weight, which is ln 2."""
 _ENGINE_WEIGHT = math.log(2)
 _ASCENDING = ("Euclid", "Manhattan")

@@ -74,8 +74,7 @@ class Shard:
             gone = read_removed(removed)
             shard._gone = len(gone)
             for first in range(0, len(gone), _PAGE):
-                ids = [id for id, _ in gone[first : first + _PAGE]]
-                engine.update(edge.UpdateOperation.delete_points(ids))
+                engine.update(edge.UpdateOperation.delete_points([id for id, _ in gone[first : first + _PAGE]]))
             shard.frequencies.remove(terms for _, terms in gone)
         else:
             engine.flush()  # what its own log replayed, so that a build finds it in the files

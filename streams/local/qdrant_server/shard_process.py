@@ -104,8 +104,9 @@ def _serve(
     opened: list[Any] = []
 
     def open_shard() -> tuple[int, int]:
-        opened.append((Shard.create if new else Shard.open)(folder, description, indexes))
-        return opened[0].size()
+        shard = (Shard.create if new else Shard.open)(folder, description, indexes)
+        opened.append(shard)
+        return shard.size()
 
     connection.send(_answer(open_shard))
     while opened:

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -94,8 +95,8 @@ def read_records(path: Path) -> Iterator[tuple[bytes, bytes]]:
         yield kind, content
 
 
-def written_points(content: bytes) -> list[dict[str, object]]:
-    points: list[dict[str, object]] = orjson.loads(content)["points"]
+def written_points(content: bytes) -> list[dict[str, Any]]:
+    points: list[dict[str, Any]] = orjson.loads(content)["points"]
     return points
 
 

@@ -51,7 +51,13 @@ def test_files_before_the_first_valid_one_are_removed(tmp_path: Path) -> None:
     again.close()
 
 
-POINTS = [{"words": [1, 5, 7]}, {"words": [5], "private": [9]}, {"words": []}, {}, {"words": [7, 70_000]}]
+POINTS: list[dict[str, list[int]]] = [
+    {"words": [1, 5, 7]},
+    {"words": [5], "private": [9]},
+    {"words": []},
+    {},
+    {"words": [7, 70_000]},
+]
 
 
 def test_frequencies_are_counted_and_taken_back(tmp_path: Path) -> None:
