@@ -28,7 +28,6 @@ from streams.local.qdrant_server.queries import (
     point_json,
 )
 from streams.local.qdrant_server.shard_config import index_json, mutable_config, parse_index, sparse_names
-from streams.local.qdrant_server.write_ahead_log import written_points
 
 Json = Mapping[str, Any]
 PointId = str | int
@@ -89,9 +88,10 @@ class Shard:
 
     def upsert(self, content: bytes) -> list[PointId]:
         """Write the points of a request. Return their ids."""
-        if "points" not in orjson.loads(content):
+        body = orjson.loads(content)
+        if "points" not in body:
             raise BadRequest("Format error in JSON body: this server takes points as a list, not a batch of columns")
-        return self.upsert_points(written_points(content))
+        return self.upsert_points(body["points"])
 
     def upsert_points(self, points: Sequence[Json]) -> list[PointId]:
         written = {plain_id(point["id"]): point for point in points}
