@@ -15,6 +15,7 @@ import orjson
 import qdrant_edge as edge
 
 from streams.local.qdrant_server.frequencies import Frequencies
+from streams.local.qdrant_server.layout import sync
 from streams.local.qdrant_server.shard import (
     COUNTED,
     ENGINE_FILES,
@@ -62,7 +63,8 @@ def build_run(order: BuildOrder) -> None:
     engine.flush()
     engine.close()
     frequencies.save(order.target / COUNTED)
-    os.sync()
+    for path in (order.target / COUNTED, order.target / ENGINE_FILES, order.target, order.target.parent):
+        sync(path)
 
 
 def _copy_run(run: Path, part: Path, description: Mapping[str, Any]) -> Frequencies:

@@ -6,11 +6,11 @@ then the former form of its points is removed from all other shards, before anyb
 """
 
 import json
-import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from streams.local.qdrant_server.layout import (
     read_layout,
     remove_unused,
     store_layout,
+    sync,
     write_atomically,
 )
 from streams.local.qdrant_server.merging import (
@@ -182,7 +183,8 @@ class Collection:
             raise no_collection(self.name)
         self._log.sync()
         for run in list(self._runs):
-            _sync_file(self._folder / run / REMOVED)
+            with suppress(FileNotFoundError):  # the run was replaced meanwhile
+                sync(self._folder / run / REMOVED)
 
     def vacuum(self) -> None:
         """Build runs that are due, those too that are a fifth garbage."""
@@ -509,17 +511,6 @@ def _is_garbage(shard: ShardProcess) -> bool:
 def _selectors(request: Json, with_payload: bool) -> dict[str, Any]:
     payload, vector = request.get("with_payload"), request.get("with_vector")
     return {"with_payload": with_payload if payload is None else payload, "with_vector": vector or False}
-
-
-def _sync_file(path: Path) -> None:
-    try:
-        file = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:  # the run was replaced
-        return
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _config_json(description: Json) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from typing import Any
 
 import orjson
 
+from streams.local.qdrant_server.layout import sync
+
 WRITTEN, REMOVED = b"W", b"R"
 """Kinds of records: the body of a request that writes points; a list of ids."""
 _HEADER = struct.Struct("<II")
@@ -81,11 +83,7 @@ class WriteAheadLog:
 
     def _open(self) -> FileIO:
         file = FileIO(self.path(self.last), "a")
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(self._folder)
         return file
 
 
