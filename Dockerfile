@@ -3,7 +3,7 @@
 #   docker run --env-file SETTINGS riffle migrate
 #   docker run --env-file SETTINGS riffle worker fetch
 #   docker run --env-file SETTINGS -p 8080:8080 riffle gateway
-FROM python:3.12-slim-bookworm AS build
+FROM python:3.12-slim-trixie AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 UV_LINK_MODE=copy
 WORKDIR /src
 COPY requirements/ requirements/
@@ -24,7 +24,7 @@ RUN /opt/riffle/bin/uv pip install -q --python /opt/riffle --no-deps --no-build-
     && find /opt/riffle/lib -name '*.pyc' -delete \
     && PYTHONHASHSEED=0 /opt/riffle/bin/python -B -m compileall -q --invalidation-mode unchecked-hash /opt/riffle/lib
 
-FROM python:3.12-slim-bookworm
+FROM python:3.12-slim-trixie
 LABEL org.opencontainers.image.title="Riffle" \
       org.opencontainers.image.description="An open web search engine: every worker, and the gateway" \
       org.opencontainers.image.source="https://github.com/riffle-search/riffle" \

@@ -55,8 +55,11 @@ demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--
 WITHOUT_SERVERS := $(addprefix tests/,unit stages web_reports)
 SERVER_TESTS := $(addprefix tests/,chart e2e faults hostile integration wheel)
 TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores + 1)); echo $$((n > 8 ? 8 : n)))
+# KAFKA=3.9 runs the tests on the oldest Kafka that is supported (requirements/jgo.lock.toml).
 FULL ?=
+KAFKA ?=
 export RIFFLE_TEST_FULL := $(FULL)
+export RIFFLE_TEST_KAFKA := $(KAFKA)
 test: setup ## Run every test, on the real servers too (ARGS="-k name" for some, FULL=1 for the sizes of the night).
 ifeq ($(strip $(ARGS)),)
 	@$(MAKE) --no-print-directory check
@@ -70,7 +73,7 @@ endif
 quick: setup ## Run the tests that need no server: what one runs after each change.
 	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal $(WITHOUT_SERVERS) $(ARGS)
 
-servers: setup ## Run the tests on real servers and in a browser.
+servers: setup ## Run the tests on real servers and in a browser (KAFKA=3.9 on the oldest supported Kafka).
 	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(SERVER_TESTS) $(ARGS)
 
 subscribers: setup .tools/subscribers/.parser .tools/subscribers/.go ## Set up what reads the events as strangers do: the AsyncAPI parser (needs npm), a client in Go.
@@ -180,7 +183,7 @@ sbom: setup ## List what the images contain (dist/sbom*.cdx.json, CycloneDX) and
 	@.tools/sbom/bin/cyclonedx-py requirements requirements/map.txt --output-reproducible --of JSON -o dist/sbom-map.cdx.json
 	@echo "dist/sbom.cdx.json and dist/licences.md describe the packages of the image, dist/sbom-NAME.cdx.json what the image riffle-NAME adds"
 
-audit: setup ## Ask a source of advisories about the locked packages; fails if one is vulnerable, or was not asked about (ARGS="--source osv").
+audit: setup ## Ask about advisories of locked packages and jars, and look for versions beyond their support (ARGS="--source osv").
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/audit
 	@$(BIN)/uv pip install -q --python .tools/audit --require-hashes -r requirements/audit.txt
 	@$(BIN)/python -m docs.audit .tools/audit/bin/pip-audit $(ARGS)

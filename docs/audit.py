@@ -1,7 +1,9 @@
-"""`make audit`: ask an advisory source whether the locked packages have known vulnerabilities.
+"""`make audit`: ask an advisory source about locked packages and jars, and look for versions beyond their support.
 
-`pip-audit` asks. Where its source does not know a package, as behind a mirror without advisories, it reports success.
-So this script counts the packages that the source answered about, and fails if one was not asked.
+`pip-audit` asks about Python's packages. Where its source does not know a package, as behind a mirror without
+advisories, it reports success. So this script counts the packages that the source answered about, and fails if one was
+not asked. Jars, Go modules and actions are asked about at OSV (`docs.advisories`), and each version outside of
+Python's locks has a day until which it is mended (`docs.versions`).
 """
 
 import argparse
@@ -10,14 +12,20 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
+
+from docs.advisories import OSV, ask_osv, packages_of
+from docs.versions import Version, read_versions
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ("production", "triton", "models", "map", "chat")
 """The locks of what a user runs."""
 SOURCES = ("pypi", "osv")
 CLEAN, VULNERABLE, NOT_ASKED = 0, 1, 3
+OLD = VULNERABLE
+"""A version beyond its support gets no advisories any more, so it counts as vulnerable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +42,51 @@ class Answer:
     error: str = ""
     """Why there is no answer at all."""
 
+    @property
+    def file(self) -> str:
+        """The file of `requirements` that was asked about."""
+        return self.lock if "." in self.lock else f"{self.lock}.txt"
+
 
 def main() -> int:
     """Ask about each lock, and print what was found. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="make audit", description=__doc__.splitlines()[0])
     parser.add_argument("program", help="PIP_AUDIT: the program")
     parser.add_argument("--source", default=SOURCES[0], choices=SOURCES, help="SOURCE of advisories")
+    parser.add_argument("--osv", default=OSV, help="ADDRESS that is asked about jars, Go modules and actions")
+    parser.add_argument(
+        "--date",
+        default=datetime.now(UTC).date(),
+        type=date.fromisoformat,
+        help="DAY (YYYY-MM-DD) on which all versions must be mended. Default: today",
+    )
+    parser.add_argument("--versions-only", action="store_true", help="look at the days alone, and ask nobody")
     chosen = parser.parse_args()
-    answers = [ask(chosen.program, lock, chosen.source) for lock in LOCKS]
-    lines, status = report(answers)
+    versions = read_versions()
+    lines, status = report_ages(versions, chosen.date)
+    if not chosen.versions_only:
+        answers = [*(ask(chosen.program, lock, chosen.source) for lock in LOCKS), ask_others(versions, chosen.osv)]
+        found, of_answers = report(answers)
+        lines, status = [*lines, *found], VULNERABLE if VULNERABLE in (status, of_answers) else max(status, of_answers)
     sys.stdout.write("\n".join(lines) + "\n")
     return status
+
+
+def report_ages(versions: Sequence[Version], day: date) -> tuple[list[str], int]:
+    """Return the lines to print about support on a day, and the exit status."""
+    faults = [fault for one in versions if (fault := one.fault_on(day))]
+    notes = [f"ACCEPTED {note}" for one in versions if (note := one.note_on(day))]
+    summary = f"{len(versions)} versions of requirements/versions.toml, {len(faults)} beyond their support on {day}"
+    return [*(f"OLD {fault}" for fault in faults), *notes, summary], OLD if faults else CLEAN
+
+
+def ask_others(versions: Sequence[Version], address: str) -> Answer:
+    """Return what OSV says about jars, Go modules and actions."""
+    packages = packages_of(versions)
+    try:
+        return Answer("versions.toml", len(packages), found=tuple(ask_osv(packages, address)))
+    except (OSError, ValueError) as error:
+        return Answer("versions.toml", 0, error=f"{address} gave no whole answer: {error}")
 
 
 def ask(program: str, lock: str, source: str) -> Answer:
@@ -83,14 +125,14 @@ def report(answers: Sequence[Answer]) -> tuple[list[str], int]:
     """Return the lines to print and the exit status. A vulnerability is worse than a package without an answer."""
     lines: list[str] = []
     for answer in answers:
-        lines += [f"VULNERABLE requirements/{answer.lock}.txt: {line}" for line in answer.found]
+        lines += [f"VULNERABLE requirements/{answer.file}: {line}" for line in answer.found]
         if answer.error:
-            lines.append(f"NOT CHECKED requirements/{answer.lock}.txt: {answer.error}")
+            lines.append(f"NOT CHECKED requirements/{answer.file}: {answer.error}")
         elif answer.unknown:
             all_of_it = answer.asked + len(answer.unknown)
             names = ", ".join(answer.unknown[:5]) + (", ..." if len(answer.unknown) > 5 else "")
             lines.append(
-                f"NOT CHECKED requirements/{answer.lock}.txt: the source of advisories does not know "
+                f"NOT CHECKED requirements/{answer.file}: the source of advisories does not know "
                 f"{len(answer.unknown)} of {all_of_it} packages ({names})"
             )
     asked = sum(answer.asked for answer in answers)

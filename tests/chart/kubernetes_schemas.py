@@ -25,14 +25,15 @@ from streams.local.servers.java import cache_folder, fetch_jars, jgo_fetch, read
 STRIMZI_LOCK = Path(__file__).parents[2] / "requirements" / "strimzi.lock.toml"
 STRIMZI_KINDS = ("kafka.Kafka", "nodepool.KafkaNodePool", "topic.KafkaTopic", "user.KafkaUser")
 """The Java classes of the kinds that infra/k8s uses."""
-KUBERNETES = "v1.34.0"
-"""Version whose schemas are used: with `additionalProperties: false`, so that an unknown field is an error."""
+KUBERNETES = ("1.34", "1.35", "1.36")
+"""Versions whose schemas are used: with `additionalProperties: false`, so that an unknown field is an error. Each has a
+folder of its own, `v1.34`; those of custom resources are beside these folders."""
 REFERENCE = re.compile(r'"#/\$defs/([^"]+)"')
 MODULES = {
     "github.com/kedacore/keda/v2@v2.21.0": "config/crd/bases/*.yaml",
     "github.com/prometheus-operator/prometheus-operator@v0.85.0": "example/prometheus-operator-crd/*.yaml",
-    "sigs.k8s.io/gateway-api@v1.4.1": "config/crd/standard/*.yaml",
-    "github.com/cert-manager/cert-manager@v1.19.1": "deploy/crds/*.yaml",
+    "sigs.k8s.io/gateway-api@v1.7.0": "config/crd/standard/*.yaml",
+    "github.com/cert-manager/cert-manager@v1.21.2": "deploy/crds/*.yaml",
     "github.com/external-secrets/external-secrets@v1.3.2": "config/crds/bases/*.yaml",
 }
 """Go modules of operators, each with the pattern of its custom resource definitions."""
@@ -51,16 +52,22 @@ _Loader.add_constructor("tag:yaml.org,2002:value", _plain_text)
 
 
 def kubernetes_schemas(wheel: Path) -> Iterator[tuple[str, str]]:
-    """File name and content of the schema of each kind of Kubernetes, with all that it refers to."""
-    folder = f"kubernetes_validate/kubernetes-json-schema/{KUBERNETES}-local-strict/"
+    """File name and content of the schema of each kind of each Kubernetes, with all that it refers to."""
     with zipfile.ZipFile(wheel) as archive:
-        definitions = json.loads(archive.read(f"{folder}_definitions.json"))["$defs"]
-        for name in archive.namelist():
-            if name.startswith(folder) and not name.endswith(("/_definitions.json", "/all.json")):
-                schema = json.loads(archive.read(name).replace(b"/api/_definitions.json#", b"#"))
-                if "kind" in schema.get("properties", {}):
-                    schema["$defs"] = referred(schema, definitions)
-                    yield name.removeprefix(folder), json.dumps(schema)
+        for version in KUBERNETES:
+            for name, content in _schemas_of(archive, version):
+                yield f"v{version}/{name}", content
+
+
+def _schemas_of(archive: zipfile.ZipFile, version: str) -> Iterator[tuple[str, str]]:
+    folder = f"kubernetes_validate/kubernetes-json-schema/v{version}.0-local-strict/"
+    definitions = json.loads(archive.read(f"{folder}_definitions.json"))["$defs"]
+    for name in archive.namelist():
+        if name.startswith(folder) and not name.endswith(("/_definitions.json", "/all.json")):
+            schema = json.loads(archive.read(name).replace(b"/api/_definitions.json#", b"#"))
+            if "kind" in schema.get("properties", {}):
+                schema["$defs"] = referred(schema, definitions)
+                yield name.removeprefix(folder), json.dumps(schema)
 
 
 def referred(schema: Any, definitions: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +154,8 @@ def write(wheels: Path, go: str, out: Path) -> int:
         found = dict(custom_resource_schemas(module_folder(go, module), pattern))
         assert found, f"{module} has no custom resource definition at {pattern}"
         files |= found
-    out.mkdir(parents=True, exist_ok=True)
+    for version in KUBERNETES:
+        (out / f"v{version}").mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (out / name).write_text(content)
     return len(files)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 CHART = ROOT / "helm" / "riffle"
 TOOLS = ROOT / ".tools"
 KUBERNETES = "1.34"
+"""The version that the chart is rendered for, unless a test says another."""
 VALUES = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml"))
 Object = dict[str, Any]
 
@@ -36,6 +37,15 @@ def run(name: str, *arguments: str | Path, stdin: str | None = None) -> subproce
 def template(*arguments: str | Path, chart: Path = CHART, release: str = "riffle") -> subprocess.CompletedProcess[str]:
     """Run `helm template` with these arguments."""
     return run("helm", "template", release, chart, "--namespace=search", f"--kube-version={KUBERNETES}", *arguments)
+
+
+def schema_locations(version: str) -> list[str]:
+    """Options of kubeconform that name the schemas of a Kubernetes and of the custom resources."""
+    if not (TOOLS / "schemas" / f"v{version}").is_dir():
+        pytest.skip("the schemas are not there: `make chart` sets them up in .tools/schemas (it needs Go)")
+    file = "{{ .ResourceKind }}{{ .KindSuffix }}.json"
+    places = (TOOLS / "schemas" / f"v{version}", TOOLS / "schemas")
+    return [option for place in places for option in ("-schema-location", f"{place}/{file}")]
 
 
 @functools.cache

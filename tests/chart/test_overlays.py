@@ -8,7 +8,8 @@ import yaml
 
 from docs.generate.infrastructure import COMPONENTS
 from streams.topology import STAGES, TOPICS
-from tests.chart.rendering import CHART, ROOT, TOOLS, of_kind, run, template
+from tests.chart.kubernetes_schemas import KUBERNETES as SUPPORTED
+from tests.chart.rendering import CHART, KUBERNETES, ROOT, of_kind, run, schema_locations, template
 
 OVERLAYS = ("dev", "staging", "production")
 FOLDER = ROOT / "infra" / "k8s" / "overlays"
@@ -35,23 +36,18 @@ def values(overlay: str) -> dict[str, Any]:
     return read
 
 
+@pytest.mark.parametrize("version", SUPPORTED)
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_object_is_valid_by_the_schemas_of_kubernetes_and_of_the_operators(overlay: str) -> None:
-    if not (TOOLS / "schemas" / "kafka-kafka-v1.json").exists():
-        pytest.skip("the schemas are not there: `make chart` sets them up in .tools/schemas (it needs Go)")
-    location = f"{TOOLS}/schemas/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
-    options = ["-strict", "-summary", "-skip", WITHOUT_SCHEMA, "-schema-location", location]
+def test_every_object_is_valid_by_the_schemas_of_kubernetes_and_of_the_operators(overlay: str, version: str) -> None:
+    options = ["-strict", "-summary", "-skip", WITHOUT_SCHEMA, *schema_locations(version)]
     done = run("kubeconform", *options, stdin=rendered(overlay))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Skipped: 2" in done.stdout
 
 
 def test_kubeconform_sees_a_mistake_in_a_custom_resource() -> None:
-    if not (TOOLS / "schemas" / "kafka-kafka-v1.json").exists():
-        pytest.skip("the schemas are not there: `make chart` sets them up in .tools/schemas (it needs Go)")
-    location = f"{TOOLS}/schemas/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
     wrong = rendered("dev").replace("userOperator:", "usersOperator:", 1)
-    done = run("kubeconform", "-strict", "-skip", WITHOUT_SCHEMA, "-schema-location", location, stdin=wrong)
+    done = run("kubeconform", "-strict", "-skip", WITHOUT_SCHEMA, *schema_locations(KUBERNETES), stdin=wrong)
     assert done.returncode == 1
 
 

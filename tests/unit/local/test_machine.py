@@ -94,6 +94,18 @@ def test_java_home_comes_first(tmp_path: Path) -> None:
     assert find_java({"JAVA_HOME": str(tmp_path), "PATH": ""}) == java
 
 
+@pytest.mark.parametrize("place", ["java-17-openjdk-amd64/bin", "temurin-17.jdk/Contents/Home/bin"])
+def test_the_system_s_java_comes_before_the_packaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """As on Debian with Java 21 as `java` and 17 beside it, and on macOS."""
+    (tmp_path / place).mkdir(parents=True)
+    java = fake_java(tmp_path / place, 'openjdk version "17.0.17"')
+    monkeypatch.setattr("streams.local.servers.java.SYSTEM_FOLDERS", (tmp_path,))
+
+    assert find_java({"PATH": ""}) == java
+
+
 @pytest.mark.parametrize("version", ["11.0.2", "21.0.1"])
 def test_another_java_is_passed_over_for_the_packaged_one(tmp_path: Path, version: str) -> None:
     fake_java(tmp_path, f'openjdk version "{version}"')
