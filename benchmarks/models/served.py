@@ -152,15 +152,13 @@ def read_texts(saved: Path | None, folder: Path | None, pages: int, save: Path |
 def check_server(settings: TritonSettings) -> dict[str, Any]:
     """Return the server's version and models. Raises StoreUnavailable if a model does not answer."""
     state = server_state(settings, STATE_SECONDS)
-    names = [model["name"] for model in state.models if model.get("state") == "READY"]
-    wanted = {settings.model, *filter(None, [settings.query_model]), CHAIN_MODEL} & {m["name"] for m in state.models}
-    if missing := wanted - set(names):
-        reasons = [f"{m['name']}: {m.get('reason', m.get('state'))}" for m in state.models if m["name"] in missing]
-        raise StoreUnavailable(f"models of {settings.url} are not ready: {'; '.join(reasons)}")
+    wanted = {settings.model, *filter(None, [settings.query_model]), CHAIN_MODEL} & set(state.models)
+    if not wanted:
+        raise StoreUnavailable(f"{settings.url} has none of the models ready: see its log")
     answers = model_states(settings, sorted(wanted), STATE_SECONDS)
     if silent := {name for name, found in answers.items() if found != "ok"}:
         raise StoreUnavailable(f"models of {settings.url} do not answer: {', '.join(sorted(silent))}")
-    return {"version": state.version, "models": sorted(names)}
+    return {"version": state.version, "models": state.models}
 
 
 async def compare(settings: Settings, asked: TritonSettings, texts: ModelTexts) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Triton and its models."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from streams.credentials import TlsFiles
@@ -96,10 +96,9 @@ def _https_endpoint(settings: Settings) -> Endpoint | None:
     return Endpoint("Embedding server", parts.hostname or "", parts.port or 443, TlsFiles(settings.triton.ca_file))
 
 
-def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+def needed_models(settings: TritonSettings, ready: Collection[str]) -> tuple[str, ...]:
     """Return the models that a server must have. A server only for queries, as gateways use, needs one."""
-    names = {model["name"] for model in models}
-    queries_alone = settings.query_model in names and not names & {settings.model, CHAIN_MODEL}
+    queries_alone = settings.query_model in ready and not {settings.model, CHAIN_MODEL} & set(ready)
     return (settings.query_model,) if queries_alone else (settings.model, CHAIN_MODEL)
 
 
@@ -121,21 +120,14 @@ async def _embedding_model(settings: Settings) -> ModelInfo:
         await models.close()
 
 
-def judge_models(models: Sequence[Mapping[str, str]], needed: Sequence[str]) -> Finding:
+def judge_models(ready: Collection[str], needed: Sequence[str]) -> Finding:
     """Check that each needed model is ready."""
-    states = {model["name"]: model for model in models}
-    wrong = [
-        f"{name}: {state.get('state', 'no state').lower()}, {state.get('reason') or 'no reason given'}"
-        if (state := states.get(name))
-        else f"{name}: not in the model repository"
-        for name in needed
-        if states.get(name, {}).get("state") != "READY"
-    ]
+    wrong = [f"{name}: not ready" for name in needed if name not in ready]
     if wrong:
         return failure(
             "models",
             f"{len(wrong)} of {len(needed)} models are not ready",
-            "Put them into the model repository (triton_models/README.md), and look at Triton's log.",
+            "Put them into the model repository (triton_models/README.md). Why one was not loaded is in Triton's log.",
             *wrong,
         )
     return ok("models", f"{', '.join(needed)} are ready")

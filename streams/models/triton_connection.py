@@ -99,12 +99,7 @@ class TritonConnection:
 
     async def models(self) -> list[str]:
         """Return the names of the models that are ready."""
-        answer = await self._try_request(
-            "",
-            lambda client, seconds: client.get_model_repository_index(as_json=True, client_timeout=seconds),
-            self._settings.timeout_seconds,
-        )
-        return sorted(model["name"] for model in answer.get("models", []) if model.get("state") == "READY")
+        return _ready_models(await self.statistics())
 
     async def busy(self, model: str) -> "Busy":
         """Return the time that the model's instances have computed since the server's start (seconds)."""
@@ -220,10 +215,10 @@ def _encryption(settings: TritonSettings) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The version of a Triton server, and the states of its models in the server's list (name, state, reason)."""
+    """The version of a Triton server, and the names of its models that are ready."""
 
     version: str
-    models: list[dict[str, str]]
+    models: list[str]
 
 
 BROKEN = "is not healthy"
@@ -289,16 +284,25 @@ def _small_tensor(datatype: str, shape: Sequence[int], text: bytes) -> Tensor:
     return np.ones(shape, dtype=triton_to_np_dtype(datatype))
 
 
+def _ready_models(statistics: Mapping[str, Any]) -> list[str]:
+    """Return the names of the models that a server counts for: those that are ready.
+
+    The list of the model repository would also have the others. It is closed, since loading models belongs to it
+    (`streams.models.inference.serving`).
+    """
+    return sorted({model["name"] for model in statistics.get("model_stats", ())})
+
+
 def server_state(settings: TritonSettings, timeout_seconds: float) -> ServerState:
     """Ask a server for its version and models, blocking. Raises StoreUnavailable, UsageError."""
     client = BlockingClient(settings.url, **_encryption(settings))
     try:
         server = client.get_server_metadata(as_json=True, client_timeout=timeout_seconds)
-        index = client.get_model_repository_index(as_json=True, client_timeout=timeout_seconds)
+        statistics = client.get_inference_statistics(as_json=True, client_timeout=timeout_seconds)
     except InferenceServerException as error:
         raise StoreUnavailable(
             f"Triton at {settings.url} doesn't answer ({error.message()}, {error.status()})"
         ) from error
     finally:
         client.close()
-    return ServerState(server.get("version", "?"), index.get("models", []))
+    return ServerState(server.get("version", "?"), _ready_models(statistics))

@@ -133,8 +133,11 @@ spec:
         - name: triton
           image: {{ include "riffle.tritonImage" $root }}
           imagePullPolicy: {{ $triton.image.pullPolicy }}
+          # Shared memory, loading of models, traces and the log are closed to everybody, and HTTP answers for health alone.
           command:
-            - tritonserver
+            - python3
+            - -m
+            - streams.models.inference.serving
             - --model-repository=/models
             - --strict-readiness=true
             - --exit-timeout-secs={{ int $triton.graceSeconds }}
@@ -142,7 +145,7 @@ spec:
             # Clients look for added servers when a connection ends. Requests in progress are answered first.
             - --grpc-max-connection-age={{ mul 1000 (int $triton.connectionAgeSeconds) }}
             {{- if $triton.tls.serverSecret }}
-            # Mutual TLS on gRPC. HTTP has health alone, which Kubernetes asks for.
+            # Mutual TLS on gRPC. HTTP has health alone (above), which Kubernetes asks for.
             - --grpc-use-ssl=1
             - --grpc-use-ssl-mutual=1
             - --grpc-server-cert=/etc/riffle/tls/triton/tls.crt
@@ -223,6 +226,5 @@ spec:
     {{- include "riffle.selectorLabels" . | nindent 4 }}
   ports:
     - {name: grpc, port: 8001, targetPort: grpc, appProtocol: grpc}
-    - {name: http, port: 8000, targetPort: http}
     - {name: metrics, port: 8002, targetPort: metrics}
 {{- end -}}

@@ -8,6 +8,7 @@ with. If one is missing, `why_not` names it, and the same model files run inside
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import sys
 import sysconfig
@@ -23,6 +24,7 @@ from streams.local.ports import free_ports
 from streams.local.servers.server import Answer, Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.models.inference.repository import CHAIN_MODEL, LOCAL_REPOSITORY
+from streams.models.inference.serving import closed_calls
 from streams.settings import Settings, TritonSettings
 from streams.settings.servers import IN_PROCESS
 
@@ -32,6 +34,11 @@ BASH_FOLDERS = ("/usr/bin", "/bin")
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - Linux keeps POSIX shared memory there
 SHM_START_BYTES = 4 * 1024 * 1024
 """Size of a model instance's shared memory with the server, at first and of each growth (bytes)."""
+
+
+MAX_LOG_BYTES = 1024 * 1024
+"""Maximum bytes of a new log in which the reason of a model that failed is looked for."""
+_FAILED = re.compile(r"failed to load '(?P<model>[^'\n]{1,200})' version \d{1,9}: (?P<reason>[^\n]*)")
 
 
 def why_not() -> str:
@@ -80,6 +87,16 @@ def _replace(target: Path, source: Path) -> None:
     """Copy a program to a new file: Linux lets nobody write to one that a killed process still runs from."""
     target.unlink(missing_ok=True)
     shutil.copyfile(source, target)
+
+
+def _read_failures(log: Path) -> dict[str, str]:
+    """Return the models that could not be loaded, with the reasons, from the log of the server's last start."""
+    try:
+        with log.open("rb") as file:
+            text = file.read(MAX_LOG_BYTES).decode(errors="replace")
+    except OSError:
+        return {}
+    return {found["model"]: found["reason"] for found in _FAILED.finditer(text)}
 
 
 class Triton:
@@ -171,6 +188,7 @@ class Triton:
             f"--backend-config=python,shm-default-byte-size={SHM_START_BYTES}",
             f"--backend-config=python,shm-growth-byte-size={SHM_START_BYTES}",
             "--allow-http=false",
+            *closed_calls(),
             "--grpc-address=127.0.0.1",
             *self._tls_options(),
             f"--grpc-port={self.port}",
@@ -226,18 +244,16 @@ class Triton:
         from streams.models.triton_connection import server_state  # here, because it loads gRPC
 
         try:
-            found = server_state(self._client_settings(), PROBE_SECONDS).models
+            ready = server_state(self._client_settings(), PROBE_SECONDS).models
         except StoreUnavailable:
             return False
-        states = {model["name"]: model for model in found}
-        for name in self.required:
-            state = states.get(name, {"state": "UNAVAILABLE", "reason": f"there is no {self.models / name}"})
-            if state.get("state") == "UNAVAILABLE" and state.get("reason") != "unloaded":
-                happened = f"can't load the model {name}: {state.get('reason', 'no reason given')}"
-                raise StartError(failure_message(self, happened, self.log))
-            if state.get("state") != "READY":
-                return False
-        return True
+        missing = [name for name in self.required if name not in ready]
+        failed = _read_failures(self.log) if missing else {}
+        for name in missing:
+            reason = failed.get(name) if (self.models / name).is_dir() else f"there is no {self.models / name}"
+            if reason is not None:
+                raise StartError(failure_message(self, f"can't load the model {name}: {reason}", self.log))
+        return not missing
 
     def models_answer(self) -> Answer:
         """Ask each required model for one answer.

@@ -265,12 +265,12 @@ def test_the_model_of_the_collection(target: str, size: int, expected: list[Leve
 @pytest.mark.parametrize(
     ("models", "level"),
     [
-        ([{"name": "sbert", "state": "READY"}], OK),
-        ([{"name": "sbert", "state": "UNAVAILABLE", "reason": "no file"}], FAILURE),
+        (["sbert"], OK),
+        (["sbert_query"], FAILURE),
         ([], FAILURE),
     ],
 )
-def test_models(models: list[dict[str, str]], level: Level) -> None:
+def test_models(models: list[str], level: Level) -> None:
     assert triton.judge_models(models, ["sbert"]).level is level
 
 
@@ -284,7 +284,7 @@ def test_models(models: list[dict[str, str]], level: Level) -> None:
     ],
 )
 def test_a_server_for_queries_alone_needs_their_model_alone(there: list[str], needed: tuple[str, ...]) -> None:
-    assert triton.needed_models(TritonSettings(), [{"name": name} for name in there]) == needed
+    assert triton.needed_models(TritonSettings(), there) == needed
 
 
 @pytest.mark.parametrize(

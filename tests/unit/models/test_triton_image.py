@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 DOCKERFILE = ROOT / "triton_models" / "Dockerfile"
-MODULES = ("encoder", "chain_encoder", "cross_encoder", "link_columns", "make_files")
+MODULES = ("encoder", "chain_encoder", "cross_encoder", "link_columns", "make_files", "serving")
 PROGRAM = """
 import sys
 sys.path[:0] = [sys.argv[1]]
