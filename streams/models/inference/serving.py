@@ -1,4 +1,4 @@
-"""Starts Triton, which serves what Riffle asks for and nothing else: `python -m streams.models.inference.serving OPTION...`
+"""Starts Triton with all calls closed that Riffle does not need: `python -m streams.models.inference.serving OPTION...`
 
 Triton has calls that write files and settings, load models from elsewhere and map shared memory, for everybody who
 reaches its ports; known holes of its python backend begin there. Riffle asks for answers, descriptions and counters of
@@ -28,4 +28,4 @@ def closed_calls() -> list[str]:
 
 
 if __name__ == "__main__":
-    os.execvp(SERVER, [SERVER, *closed_calls(), *sys.argv[1:]])  # noqa: S606, S607 - the image's server
+    os.execvp(SERVER, [SERVER, *closed_calls(), *sys.argv[1:]])  # noqa: S606 - the image's server

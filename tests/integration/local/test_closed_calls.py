@@ -1,6 +1,6 @@
 """Triton serves what Riffle asks for: a real server refuses every other call, over gRPC and over HTTP.
 
-The server is the one of the local stack, with the options of `streams.models.inference.serving`, with which the image of
+The server is that of the local stack, with the options of `streams.models.inference.serving`, with which the image of
 the chart starts, too. HTTP is open here as in the chart; the local stack has it closed.
 """
 
@@ -86,9 +86,9 @@ CLOSED: dict[str, Callable[[InferenceServerClient], Any]] = {
     "the state of a GPU's shared memory": lambda client: client.get_cuda_shared_memory_status(),
     "map a GPU's shared memory": lambda client: client.register_cuda_shared_memory("region", b"x" * 64, 0, 64),
     "the settings of traces": lambda client: client.get_trace_settings(),
-    "write traces to a file": lambda client: client.update_trace_settings(settings={"trace_file": "/tmp/x"}),  # noqa: S108
+    "write traces to a file": lambda client: client.update_trace_settings(settings={"trace_file": "/tmp/x"}),
     "the settings of the log": lambda client: client.get_log_settings(),
-    "write the log to a file": lambda client: client.update_log_settings({"log_file": "/tmp/x"}),  # noqa: S108
+    "write the log to a file": lambda client: client.update_log_settings({"log_file": "/tmp/x"}),
 }
 
 
