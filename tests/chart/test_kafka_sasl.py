@@ -1,6 +1,8 @@
 """Kafka with SASL in the chart: what each pod and KEDA get, and what is refused."""
 
 import json
+import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,19 @@ from typing import Any
 import pytest
 
 from streams.settings import Settings
-from tests.chart.rendering import CHART, containers, environment, named, of_kind, pod_spec, render, template
+from tests.chart.kubernetes_schemas import MODULES
+from tests.chart.rendering import CHART, ROOT, containers, environment, named, of_kind, pod_spec, render, template
 
 SASL = {"mechanism": "SCRAM-SHA-512", "existingSecret": "kafka-user"}
-TOKENS = {**SASL, "mechanism": "OAUTHBEARER", "tokenUrl": "https://login.example/token", "scope": "kafka"}
+PEERS = [{"ipBlock": {"cidr": "203.0.113.7/32"}}]
+TOKENS = {
+    **SASL,
+    "mechanism": "OAUTHBEARER",
+    "tokenUrl": "https://login.example/token",
+    "tokenPeers": PEERS,
+    "scope": "kafka",
+}
+KEDA = next(module for module in MODULES if "/keda/" in module)
 
 
 def kafka(sasl: dict[str, Any], **tls: Any) -> dict[str, Any]:
@@ -49,11 +60,67 @@ def test_keda_signs_in_too() -> None:
     assert {each["metadata"]["sasl"] for each in triggers if each["type"] == "kafka"} == {"scram_sha512"}
 
 
+def test_keda_gets_a_token_by_its_own_parameters() -> None:
+    """Each parameter stands where KEDA reads it, by the tags in its source: an authentication, or a trigger."""
+    objects = render("autoscaling", kafka(TOKENS))
+    (authentication,) = of_kind(objects, "TriggerAuthentication")
+    by_reference = {
+        each["parameter"]: (each["name"], each["key"])
+        for kind in ("secretTargetRef", "configMapTargetRef")
+        for each in authentication["spec"][kind]
+    }
+    config = named(objects, "ConfigMap", "keda")["data"]
+    assert config == {"tokenUrl": TOKENS["tokenUrl"], "scope": "kafka"}
+    assert by_reference["oauthTokenEndpointUri"] == ("riffle-keda", "tokenUrl")
+    assert by_reference["scopes"] == ("riffle-keda", "scope")
+    triggers = [each["metadata"] for scaled in of_kind(objects, "ScaledObject") for each in scaled["spec"]["triggers"]]
+    places = places_of_parameters()
+    assert all("authParams" in places[name] for name in by_reference)
+    assert all("triggerMetadata" in places[name] for each in triggers for name in each)
+
+
+def places_of_parameters() -> dict[str, set[str]]:
+    """Where KEDA's scaler for Kafka reads each parameter, from its source: the module that `make chart` reads, too."""
+    go = shutil.which("go") or "/usr/local/go/bin/go"
+    if not Path(go).exists():
+        pytest.skip("Go is not there, which has KEDA's source")
+    done = subprocess.run([go, "mod", "download", "-json", KEDA], capture_output=True, text=True)
+    folder = json.loads(done.stdout or "{}").get("Dir")
+    if not folder:
+        pytest.skip("KEDA's source can't be had here")
+    source = (Path(folder) / "pkg" / "scalers" / "kafka_scaler.go").read_text()
+    return {name: set(order.split(";")) for name, order in re.findall(r'keda:"name=(\w+),order=([\w;]+)', source)}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [kafka(SASL), kafka({**TOKENS}), kafka({}, caSecret="ca"), {}],
+    ids=["a user name", "tokens", "certificates", "neither"],
+)
+def test_nothing_of_keda_is_rendered_where_nothing_scales(values: dict[str, Any]) -> None:
+    """A cluster without KEDA refuses its kinds, and the whole installation with them."""
+    assert [each["kind"] for each in render("minimal", values) if "keda" in each["apiVersion"]] == []
+
+
+def test_triton_that_scales_has_the_authentication_also_without_keda_for_stages() -> None:
+    changes = {"autoscaling": {"engine": "hpa"}, "triton": {"autoscaling": {"enabled": True}}, **kafka(SASL)}
+    objects = render("minimal", changes)
+    assert len(of_kind(objects, "ScaledObject")) == len(of_kind(objects, "TriggerAuthentication")) == 1
+
+
+@pytest.mark.parametrize("overlay", ["dev", "staging"])
+def test_the_overlays_that_scale_nothing_need_no_keda(overlay: str) -> None:
+    done = template("--values", ROOT / "infra" / "k8s" / "overlays" / overlay / "riffle-values.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "keda.sh" not in done.stdout
+
+
 REFUSED = [
     ({"kafka": {"tls": {"enabled": False}, "sasl": SASL}}, "set kafka.tls.enabled"),
     (kafka({"mechanism": "PLAIN"}), "kafka.sasl.existingSecret is empty"),
     (kafka({**SASL, "mechanism": "OAUTHBEARER"}), "kafka.sasl.tokenUrl is empty"),
     (kafka({**SASL, "mechanism": "GSSAPI"}), "kafka.sasl.mechanism"),
+    (kafka({**SASL, "mechanism": "AWS_MSK_IAM"}), "kafka.sasl.mechanism"),
 ]
 
 

@@ -50,14 +50,23 @@ spec:
     {{- if .mechanism }}
     sasl: {{ get (dict "PLAIN" "plaintext" "SCRAM-SHA-256" "scram_sha256" "SCRAM-SHA-512" "scram_sha512" "OAUTHBEARER" "oauthbearer") .mechanism }}
     {{- end }}
-    {{- if eq .mechanism "OAUTHBEARER" }}
-    scopes: {{ .scope | quote }}
-    oauthTokenEndpointUri: {{ .tokenUrl | quote }}
-    {{- end }}
     {{- end }}
   {{- if .root.Values.kafka.tls.enabled }}
   authenticationRef: {name: {{ include "riffle.name" (dict "root" .root "component" "keda") }}}
   {{- end }}
+{{- end -}}
+
+{{/* "true" if an object of KEDA is rendered that asks Kafka. */}}
+{{- define "riffle.usesKeda" -}}
+{{- $root := . -}}
+{{- $uses := and .Values.triton.enabled .Values.triton.autoscaling.enabled -}}
+{{- range $stage := (include "riffle.workers" . | fromJson).stages -}}
+{{- $values := include "riffle.stageValues" (dict "root" $root "stage" $stage) | fromJson -}}
+{{- if and $values.enabled $values.autoscaling.enabled (eq $root.Values.autoscaling.engine "keda") -}}
+{{- $uses = true -}}
+{{- end -}}
+{{- end -}}
+{{- if $uses }}true{{ end -}}
 {{- end -}}
 
 {{- define "riffle.lagBehavior" -}}

@@ -107,7 +107,12 @@ is the name of a worker's objects. */}}
 {{- if .stage.region -}}
 {{- $ofRegion = dig "fetch" dict (index .root.Values.crawl.regions .stage.region) -}}
 {{- end -}}
-{{- mustMergeOverwrite (deepCopy .root.Values.stageDefaults) (deepCopy $own) (deepCopy $ofRegion) | toJson -}}
+{{- $values := mustMergeOverwrite (deepCopy .root.Values.stageDefaults) (deepCopy $own) (deepCopy $ofRegion) -}}
+{{- if and (eq .stage.name "queries") (kindIs "invalid" $own.enabled) -}}
+{{- /* Nobody sends its events before one of these values is set. */ -}}
+{{- $_ := set $values "enabled" (or .root.Values.gateway.collectQueries .root.Values.gateway.publishClicks) -}}
+{{- end -}}
+{{- toJson $values -}}
 {{- end -}}
 
 {{/* Lag at which a stage gets one more worker: the events that a worker handles in the time for catching up. */}}
@@ -118,6 +123,19 @@ is the name of a worker's objects. */}}
 
 {{- define "riffle.maxReplicas" -}}
 {{- min (int .values.autoscaling.maxReplicas) (int .root.Values.kafka.partitions) -}}
+{{- end -}}
+
+{{/* "true" if a server with the API of OpenAI embeds, in the place of Triton. It has one address for all, and no server of this release. */}}
+{{- define "riffle.embeddingServer" -}}
+{{- if hasPrefix "openai+" .Values.triton.url -}}
+{{- if or .Values.triton.enabled .Values.queryEmbedding.enabled -}}
+{{- fail "triton.url is an embedding server (openai+): set triton.enabled and queryEmbedding.enabled to false" -}}
+{{- end -}}
+{{- if .Values.triton.tls.clientSecret -}}
+{{- fail "triton.url is an embedding server (openai+), which takes an API key: set triton.existingSecret, and no triton.tls.clientSecret" -}}
+{{- end -}}
+true
+{{- end -}}
 {{- end -}}
 
 {{/* Address of Triton for the workers, and for queries. */}}

@@ -2,12 +2,25 @@
 
 {{/* PORT of an address such as HOST:PORT or SCHEME://HOST:PORT/PATH. */}}
 {{- define "riffle.portOf" -}}
-{{- $place := .address | splitList "," | first | trimPrefix "http://" | trimPrefix "https://" | splitList "/" | first -}}
+{{- $place := .address | splitList "," | first | trimPrefix "openai+" | trimPrefix "http://" | trimPrefix "https://" | splitList "/" | first -}}
 {{- if contains ":" $place -}}
 {{- $place | splitList ":" | last -}}
 {{- else -}}
 {{- .default -}}
 {{- end -}}
+{{- end -}}
+
+{{/* PORT of an address with a scheme, by default that of the scheme. */}}
+{{- define "riffle.portOfUrl" -}}
+{{- include "riffle.portOf" (dict "address" . "default" (ternary "443" "80" (contains "https://" .))) -}}
+{{- end -}}
+
+{{/* The peers of an address that a value names: without them a policy would close the way to it. `peers`, `value`: its name. */}}
+{{- define "riffle.peersOf" -}}
+{{- if and .root.Values.networkPolicy.enabled (not .peers) -}}
+{{- fail (printf "%s is empty: name the peers behind the address, such as [{ipBlock: {cidr: 203.0.113.7/32}}], or disable networkPolicy" .value) -}}
+{{- end -}}
+{{- toJson .peers -}}
 {{- end -}}
 
 {{- define "riffle.egressTo" -}}
@@ -37,13 +50,18 @@ policyTypes: [Ingress, Egress]
 ingress:
   {{- . | nindent 2 }}
 {{- end }}
-{{- if .stores }}
+{{- $extra := concat (index $v.networkPolicy.extraEgress "all" | default list) (index $v.networkPolicy.extraEgress .component | default list) }}
+{{- if or .stores $extra }}
 egress:
   - to:
       {{- toYaml $v.networkPolicy.dnsPeers | nindent 6 }}
     ports: [{protocol: UDP, port: 53}, {protocol: TCP, port: 53}]
   {{- if has "kafka" .stores }}
   {{- include "riffle.egressTo" (dict "peers" $v.kafka.peers "ports" (list (include "riffle.portOf" (dict "address" $v.kafka.bootstrap "default" "9092")))) | nindent 2 }}
+  {{- end }}
+  {{- if and (has "kafka" .stores) (eq $v.kafka.sasl.mechanism "OAUTHBEARER") }}
+  {{- $peers := include "riffle.peersOf" (dict "root" .root "peers" $v.kafka.sasl.tokenPeers "value" "kafka.sasl.tokenPeers") | fromJsonArray }}
+  {{- include "riffle.egressTo" (dict "peers" $peers "ports" (list (include "riffle.portOfUrl" $v.kafka.sasl.tokenUrl))) | nindent 2 }}
   {{- end }}
   {{- if has "cassandra" .stores }}
   {{- include "riffle.egressTo" (dict "peers" $v.cassandra.peers "ports" (list (int $v.cassandra.port))) | nindent 2 }}
@@ -57,7 +75,8 @@ egress:
   {{- $peer := include "riffle.componentPeer" (dict "root" .root "component" "triton") | fromYaml }}
   {{- include "riffle.egressTo" (dict "peers" (list $peer) "ports" (list 8001)) | nindent 2 }}
   {{- else }}
-  {{- include "riffle.egressTo" (dict "peers" (required "triton.peers is empty: name the peers of your Triton, or disable networkPolicy" $v.triton.peers) "ports" (list (include "riffle.portOf" (dict "address" $v.triton.url "default" "8001")))) | nindent 2 }}
+  {{- $port := contains "://" $v.triton.url | ternary (include "riffle.portOfUrl" $v.triton.url) (include "riffle.portOf" (dict "address" $v.triton.url "default" "8001")) }}
+  {{- include "riffle.egressTo" (dict "peers" (required "triton.peers is empty: name the peers of your Triton, or disable networkPolicy" $v.triton.peers) "ports" (list $port)) | nindent 2 }}
   {{- end }}
   {{- end }}
   {{- if has "query-embedding" .stores }}
@@ -71,10 +90,19 @@ egress:
   {{- if and (or (has "setup" .stores) (has "models" .stores)) $v.triton.repository.objectStore.peers (eq $v.triton.repository.source "objectStore") }}
   {{- include "riffle.egressTo" (dict "peers" $v.triton.repository.objectStore.peers "ports" (list 443)) | nindent 2 }}
   {{- end }}
-  {{- if and $v.runtime.otlpEndpoint $v.runtime.otlpPeers }}
-  {{- include "riffle.egressTo" (dict "peers" $v.runtime.otlpPeers "ports" (list (include "riffle.portOf" (dict "address" $v.runtime.otlpEndpoint "default" "4318")))) | nindent 2 }}
+  {{- if and (has "answers" .stores) $v.answers.url }}
+  {{- $peers := include "riffle.peersOf" (dict "root" .root "peers" $v.answers.peers "value" "answers.peers") | fromJsonArray }}
+  {{- include "riffle.egressTo" (dict "peers" $peers "ports" (list (include "riffle.portOfUrl" $v.answers.url))) | nindent 2 }}
   {{- end }}
-  {{- if .public }}
+  {{- if and $v.runtime.otlpEndpoint .stores }}
+  {{- $peers := include "riffle.peersOf" (dict "root" .root "peers" $v.runtime.otlpPeers "value" "runtime.otlpPeers") | fromJsonArray }}
+  {{- include "riffle.egressTo" (dict "peers" $peers "ports" (list (include "riffle.portOf" (dict "address" $v.runtime.otlpEndpoint "default" "4318")))) | nindent 2 }}
+  {{- end }}
+  {{- if and .public $v.crawl.proxy }}
+  # The public internet through the egress proxy alone.
+  {{- $peers := include "riffle.peersOf" (dict "root" .root "peers" $v.crawl.proxyPeers "value" "crawl.proxyPeers") | fromJsonArray }}
+  {{- include "riffle.egressTo" (dict "peers" $peers "ports" (list (include "riffle.portOfUrl" $v.crawl.proxy))) | nindent 2 }}
+  {{- else if .public }}
   # The public internet: HTTPS alone, and none of the networks that the application's own guard refuses.
   {{- $denied := .root.Files.Get "files/denied-networks.yaml" | fromYaml }}
   {{- $more := $v.networkPolicy.fetch.denied }}
@@ -104,6 +132,8 @@ egress:
             {{- end }}
       {{- end }}
     ports: [{protocol: TCP, port: 443}{{ if $v.crawl.allowedOrigins }}, {protocol: TCP, port: 80}{{ end }}]
+  {{- end }}
+  {{- if .public }}
   {{- with $v.crawl.allowedNetworks }}
   # Networks that the operator named. The application's guard lets only the allowed origins reach them.
   - to:
@@ -111,6 +141,9 @@ egress:
       - ipBlock: {cidr: {{ . | quote }}}
       {{- end }}
   {{- end }}
+  {{- end }}
+  {{- with $extra }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
 {{- end -}}

@@ -86,6 +86,20 @@
   value: {{ $v.triton.model | quote }}
 - name: RIFFLE_TRITON__QUERY_MODEL
   value: {{ $v.triton.queryModel | quote }}
+{{- if and (include "riffle.embeddingServer" .root) $v.triton.existingSecret }}
+- name: RIFFLE_TRITON__KEY_FILE
+  value: /etc/riffle/secrets/triton/secret
+{{- end }}
+{{- end }}
+{{- if and (has "answers" .stores) $v.answers.url }}
+- name: RIFFLE_ANSWERS__URL
+  value: {{ $v.answers.url | quote }}
+- name: RIFFLE_ANSWERS__MODEL
+  value: {{ $v.answers.model | quote }}
+{{- if $v.answers.existingSecret }}
+- name: RIFFLE_ANSWERS__KEY_FILE
+  value: /etc/riffle/secrets/answers/secret
+{{- end }}
 {{- end }}
 {{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
 {{- $tls := (index $v $store).tls }}
@@ -102,7 +116,17 @@
 - name: RIFFLE_OTLP_ENDPOINT
   value: {{ . | quote }}
 {{- end }}
+- name: RIFFLE_ACCESS__FETCH_NOW
+  value: {{ $v.access.fetchNow }}
+{{- with $v.crawl.proxy }}
+- name: RIFFLE_CRAWL__PROXY
+  value: {{ . | quote }}
+{{- end }}
+{{- $owned := .root.Files.Get "files/addresses.yaml" | fromYaml }}
 {{- range $name, $value := $v.settings }}
+{{- with index $owned $name }}
+{{- fail (printf "settings.%s: set %s instead, from which the network policies follow" $name .) }}
+{{- end }}
 - name: {{ $name }}
   value: {{ $value | toString | quote }}
 {{- end }}
@@ -226,6 +250,12 @@ kubelet replaces after a rotation and Riffle reads at each sign-in: environment 
 {{- if and (has "cassandra" .stores) $v.cassandra.existingSecret -}}
 {{- $_ := set $found "cassandra" (dict "secret" $v.cassandra.existingSecret "key" $v.cassandra.passwordKey) -}}
 {{- end -}}
+{{- if and (has "triton" .stores) (include "riffle.embeddingServer" .root) $v.triton.existingSecret -}}
+{{- $_ := set $found "triton" (dict "secret" $v.triton.existingSecret "key" $v.triton.apiKeyKey) -}}
+{{- end -}}
+{{- if and (has "answers" .stores) $v.answers.url $v.answers.existingSecret -}}
+{{- $_ := set $found "answers" (dict "secret" $v.answers.existingSecret "key" $v.answers.keyKey) -}}
+{{- end -}}
 {{- if and (has "qdrant" .stores) $v.qdrant.existingSecret -}}
 {{- $_ := set $found "qdrant" (dict "secret" $v.qdrant.existingSecret "key" $v.qdrant.apiKeyKey) -}}
 {{- end -}}
@@ -335,8 +365,8 @@ spec:
 {{- range $store := .stores -}}
 {{- $values := index $.root.Values $store -}}
 {{- /* With SASL, the brokers of a managed Kafka have certificates of a public authority. */ -}}
-{{- $public := and (eq $store "kafka") $.root.Values.kafka.sasl.mechanism (not $values.tls.caSecret) -}}
-{{- if and $values.tls.enabled (not $public) -}}
+{{- $public := and (eq $store "kafka") $.root.Values.kafka.sasl.mechanism (not (dig "tls" "caSecret" "" $values)) -}}
+{{- if and (dig "tls" "enabled" false $values) (not $public) -}}
 {{- $found = append $found $store -}}
 {{- end -}}
 {{- end -}}
