@@ -24,8 +24,8 @@ from tests.chart.rendering import (
 )
 
 NAMES = [each.name for each in STAGES]
-EVERY_STAGE = {"stages": {"render": {"enabled": True}}}
-"""The stage `render` is off by default."""
+EVERY_STAGE = {"stages": {name: {"enabled": True} for name in ("render", "queries", "knowledge")}}
+"""These stages are off until they are used."""
 
 
 def test_the_chart_has_the_stages_of_the_topology() -> None:
