@@ -196,7 +196,7 @@
 {{/* Mounts and volumes: a folder for temporary files, and the certificates of each store. */}}
 {{- define "riffle.volumeMounts" -}}
 - {name: tmp, mountPath: /tmp}
-{{- with .root.Values.extraVolumeMounts }}
+{{- with concat .root.Values.extraVolumeMounts ((.values | default dict).extraVolumeMounts | default list) }}
 {{ toYaml . }}
 {{- end }}
 {{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
@@ -210,7 +210,7 @@
 {{- define "riffle.volumes" -}}
 - name: tmp
   emptyDir: {sizeLimit: 1Gi}
-{{- with .root.Values.extraVolumes }}
+{{- with concat .root.Values.extraVolumes ((.values | default dict).extraVolumes | default list) }}
 {{ toYaml . }}
 {{- end }}
 {{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
@@ -279,6 +279,9 @@ kubelet replaces after a rotation and Riffle reads at each sign-in: environment 
 {{- with .Values.rollout }}
 riffle/rollout: {{ . | quote }}
 {{- end }}
+{{- with .Values.podAnnotations }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{/* What the values of a component say of its place: nodes, spread, priority, and the registry's credentials. */}}
@@ -287,11 +290,18 @@ riffle/rollout: {{ . | quote }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.nodeSelector }}
+{{- with .root.Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.runtimeClassName }}
+runtimeClassName: {{ . }}
+{{- end }}
+{{- with merge (deepCopy (.values.nodeSelector | default dict)) .root.Values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.tolerations }}
+{{- with concat (.values.tolerations | default list) .root.Values.tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -315,17 +325,40 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
+{{/* What `serviceAccount.components` says of a component, as JSON. */}}
+{{- define "riffle.accountValues" -}}
+{{- index .root.Values.serviceAccount.components .component | default dict | toJson -}}
+{{- end -}}
+
+{{/* The name of an account that somebody else makes; empty: the chart makes one. */}}
+{{- define "riffle.existingAccount" -}}
+{{- (include "riffle.accountValues" . | fromJson).existing | default .root.Values.serviceAccount.existing -}}
+{{- end -}}
+
+{{- define "riffle.accountName" -}}
+{{- include "riffle.existingAccount" . | default (include "riffle.name" .) -}}
+{{- end -}}
+
+{{- define "riffle.accountAnnotations" -}}
+{{- $own := (include "riffle.accountValues" . | fromJson).annotations | default dict -}}
+{{- with merge (deepCopy $own) .root.Values.serviceAccount.annotations -}}
+{{- toYaml . -}}
+{{- end -}}
+{{- end -}}
+
 {{/* A service account without rights and without a token. */}}
 {{- define "riffle.serviceAccount" -}}
+{{- if not (include "riffle.existingAccount" .) -}}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
   {{- include "riffle.metadata" . | nindent 2 }}
-  {{- with .root.Values.serviceAccount.annotations }}
+  {{- with include "riffle.accountAnnotations" . }}
   annotations:
-    {{- toYaml . | nindent 4 }}
+    {{- . | nindent 4 }}
   {{- end }}
 automountServiceAccountToken: false
+{{- end -}}
 {{- end -}}
 
 {{- define "riffle.podDisruptionBudget" -}}

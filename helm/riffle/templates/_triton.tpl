@@ -65,7 +65,7 @@ spec:
   {{- if not .values.autoscaling.enabled }}
   replicas: {{ int .values.replicas }}
   {{- end }}
-  revisionHistoryLimit: 5
+  revisionHistoryLimit: {{ int $root.Values.revisionHistoryLimit }}
   # A server loads its models for minutes.
   progressDeadlineSeconds: 1800
   selector:
@@ -88,7 +88,7 @@ spec:
         {{- toYaml . | nindent 8 }}
         {{- end }}
     spec:
-      serviceAccountName: {{ include "riffle.name" . }}
+      serviceAccountName: {{ include "riffle.accountName" . }}
       automountServiceAccountToken: false
       enableServiceLinks: false
       terminationGracePeriodSeconds: {{ add (int $triton.graceSeconds) 15 }}
