@@ -17,7 +17,12 @@ import ctypes
 import gc
 import os
 import time
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 FULL_LOAD = 5.5
 """Load of a core, as an average of a minute, from which the machine is full with other work. A stack that indexes while
@@ -101,3 +106,15 @@ def return_freed_memory() -> None:
             (_M_TRIM_THRESHOLD, FREE_BYTES),
         ):
             mallopt(option, value)
+
+
+def new_registry() -> "CollectorRegistry":
+    """Return a registry of metrics with those of the process: memory, CPU time, open files, and Riffle's version."""
+    from prometheus_client import CollectorRegistry, Gauge, ProcessCollector  # not all that ask for processors have it
+
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    Gauge("riffle_build_info", "Always 1, with the version of Riffle that runs", ["version"], registry=registry).labels(
+        version("riffle-search")
+    ).set(1)
+    return registry

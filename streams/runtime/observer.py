@@ -12,9 +12,10 @@ from opentelemetry.context import Context, attach, detach
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from streams.errors import PoisonError, TransientError
+from streams.resources import new_registry
 from streams.runtime.agent import Delivery
 from streams.runtime.processing import Result
 from streams.runtime.records import Incoming
@@ -28,7 +29,7 @@ class Metrics:
     """The metrics of one worker process, in their own registry."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = new_registry()
         labels = ["stage"]
 
         def counter(name: str, description: str, *more: str) -> Counter:

@@ -5,14 +5,18 @@ the fault suite and the runbook describe it. promtool runs the rules of the char
 """
 
 import json
+import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.chart.rendering import CHART, ROOT
+from tests.chart.rendering import CHART, ROOT, of_kind
+from tests.chart.rendering import run as tool_run
 from tests.chart.test_monitoring import ALERTS
 from tests.sizes import FULL
 
@@ -28,6 +32,11 @@ pytestmark = pytest.mark.skipif(not PROMTOOL.is_file(), reason="no promtool: `ma
 
 SEARCH = 'route="/api/v1/search",method="GET"'
 STAGES = ("frontier", "fetch", "normalize", "dedup", "statements", "embed", "index", "links", "ledger", "queries")
+
+VOLUME = '{namespace="r",persistentvolumeclaim="data-riffle-kafka-0"}'
+STORE = '{namespace="r",pod="riffle-kafka-0",container="kafka"}'
+STORE_MEMORY = '{namespace="r",pod="riffle-kafka-0",container="kafka",resource="memory"}'
+STORE_CPU = '{namespace="r",pod="riffle-kafka-0",container="kafka",resource="cpu"}'
 
 Series = dict[str, str]
 """Values of each series in promtool's notation: `10+5xN` begins at 10 and grows by 5 each minute."""
@@ -71,6 +80,12 @@ def healthy(minutes: int = MINUTES) -> Series:
         'riffle_fetch_politeness_violations{stage="fetch"}': constant(0),
         'riffle_frontier_leases_expired{stage="frontier"}': constant(0),
         'riffle_clock_ahead_seconds{stage="frontier"}': constant(0.1),
+        f"kubelet_volume_stats_available_bytes{VOLUME}": constant(500),
+        f"kubelet_volume_stats_capacity_bytes{VOLUME}": constant(1_000),
+        f"container_memory_working_set_bytes{STORE}": constant(500),
+        f"kube_pod_container_resource_limits{STORE_MEMORY}": constant(1_000),
+        f"container_cpu_usage_seconds_total{STORE}": f"0+30x{minutes}",
+        f"kube_pod_container_resource_requests{STORE_CPU}": constant(1),
         'nv_gpu_utilization{gpu="0"}': constant(0.7),
         'nv_inference_request_failure{model="sbert"}': constant(0),
         'kube_cronjob_status_last_schedule_time{namespace="r",cronjob="r-links-rank"}': constant(1_000),
@@ -127,6 +142,21 @@ FAULTS: dict[str, tuple[Series, set[str]]] = {
     "retention passes the embed stage": (
         of_stage("embed", lag_seconds=str(5 * 86_400), events_lost="7"),
         {"RiffleLagIsOld", "RiffleLagNearsRetention", "RiffleEventsLost"},
+    ),
+    # 50 of 1,000 bytes are left: 5 % < 10 %.
+    "the disk of a store is full": (
+        {f"kubelet_volume_stats_available_bytes{VOLUME}": f"50x{MINUTES}"},
+        {"RiffleStoreDiskFills"},
+    ),
+    # 980 of 1,000 bytes are used: 98 % > 95 %.
+    "a store needs more memory": (
+        {f"container_memory_working_set_bytes{STORE}": f"980x{MINUTES}"},
+        {"RiffleStoreMemoryIsShort"},
+    ),
+    # 120 seconds a minute are 2 cores, and 1 is requested: 200 % > 150 %.
+    "a store needs more CPU time": (
+        {f"container_cpu_usage_seconds_total{STORE}": f"0+120x{MINUTES}"},
+        {"RiffleStoreCpuIsShort"},
     ),
     # 5 letters a minute are 300 in an hour: more than 10.
     "poison events": (of_stage("normalize", events_dead_total="0+5"), {"RiffleDeadLetters"}),
@@ -274,6 +304,10 @@ NEAR_MISSES: dict[str, list[tuple[Series, set[str]]]] = {
             set(),
         ),
     ],
+    # A quarter is left, and 0.01 less each minute: 58 less in four days.
+    "RiffleStoreDiskFills": [({f"kubelet_volume_stats_available_bytes{VOLUME}": f"250-0.01x{MINUTES}"}, set())],
+    "RiffleStoreMemoryIsShort": [({f"container_memory_working_set_bytes{STORE}": f"940x{MINUTES}"}, set())],
+    "RiffleStoreCpuIsShort": [({f"container_cpu_usage_seconds_total{STORE}": f"0+84x{MINUTES}"}, set())],  # 1.4 < 1.5
     # Violations of before, whose number does not grow.
     "RifflePolitenessViolated": [({'riffle_fetch_politeness_violations{stage="fetch"}': f"3x{MINUTES}"}, set())],
     # 6 a minute are 90 in 15 minutes < 100.
@@ -328,10 +362,10 @@ class Case:
         }
 
 
-def run(folder: Path, *cases: Case) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *cases: Case, rules: Sequence[Path] = RULES) -> subprocess.CompletedProcess[str]:
     """Let one promtool play all cases: its start takes longer than a case."""
     test = {
-        "rule_files": [str(path) for path in RULES],
+        "rule_files": [str(path) for path in rules],
         "evaluation_interval": "1m",
         "tests": [case.as_test() for case in cases],
     }
@@ -358,6 +392,49 @@ def test_no_alert_fires_in_a_healthy_installation_or_in_a_near_miss(tmp_path: Pa
             cases.append(Case(f"almost {alert}", healthy() | changed, others, judged=AT_ANY_TIME))
     cases.append(Case("slow command", healthy_commands(DAY + 30) | SLOW_RUN, set(), DAY + 30, AT_ANY_TIME))
     assert verdict(run(tmp_path, *cases)) == ""
+
+
+def rules_of(folder: Path, release: str, namespace: str) -> Path:
+    """The rules of a release as the chart renders them, in Prometheus' own form."""
+    minimal = CHART / "ci" / "minimal-values.yaml"
+    done = tool_run(
+        "helm", "template", release, CHART, f"--namespace={namespace}", "--kube-version=1.34", "--values", minimal,
+        "--set=monitoring.rules=true", "--show-only=templates/monitoring.yaml",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (found,) = of_kind([each for each in yaml.safe_load_all(done.stdout) if each], "PrometheusRule")
+    file = folder / f"{namespace}-{release}.json"
+    file.write_text(json.dumps(found["spec"]))
+    return file
+
+
+def of_release(series: Series, release: str, namespace: str) -> Series:
+    """The series with the labels that Prometheus adds to those of a release."""
+    own = f'namespace="{namespace}",app_kubernetes_io_instance="{release}"'
+    moved = {}
+    for name, values in series.items():
+        plain = re.sub(r'namespace="r",?', "", name).replace("r-links-rank", f"{release}-riffle-links-rank")
+        metric, _, labels = plain.partition("{")
+        moved[f"{metric}{{{own}" + (f",{labels}" if labels else "}")] = values
+    return moved
+
+
+@pytest.mark.parametrize("fault", ["Qdrant is away", "Cassandra is away", "the disk of a store is full"])
+def test_a_fault_of_one_release_pages_nobody_else(tmp_path: Path, fault: str) -> None:
+    """Two installations in a cluster: rules of the first are silent while the second is broken, and fire for theirs."""
+    rules = [rules_of(tmp_path, "prod", "shop")]
+    whole = of_release(healthy(), "prod", "shop")
+    changed, alerts = FAULTS[fault]
+    broken = healthy() | changed
+    others = Case("staging is broken", whole | of_release(broken, "staging", "trial"), set(), judged=AT_ANY_TIME)
+    own = Case("prod is broken", of_release(broken, "prod", "shop"), alerts)
+    assert verdict(run(tmp_path, others, own, rules=rules)) == ""
+
+
+def test_an_alert_names_its_release_and_namespace(tmp_path: Path) -> None:
+    groups = json.loads(rules_of(tmp_path, "prod", "shop").read_text())["groups"]
+    for rule in (rule for group in groups for rule in group["rules"]):
+        assert {"namespace": "shop", "release": "prod"}.items() <= rule["labels"].items()
 
 
 def test_a_wrong_expectation_is_seen(tmp_path: Path) -> None:

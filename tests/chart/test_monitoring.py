@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,14 @@ OF_TRITON = {
 OF_KUBERNETES = {
     "kube_cronjob_status_last_schedule_time": {"namespace", "cronjob"},
     "kube_cronjob_status_last_successful_time": {"namespace", "cronjob"},
+    "kubelet_volume_stats_available_bytes": {"namespace", "persistentvolumeclaim"},
+    "kubelet_volume_stats_capacity_bytes": {"namespace", "persistentvolumeclaim"},
+    "container_memory_working_set_bytes": {"namespace", "pod", "container"},
+    "container_cpu_usage_seconds_total": {"namespace", "pod", "container"},
+    "kube_pod_container_resource_limits": {"namespace", "pod", "container", "resource"},
+    "kube_pod_container_resource_requests": {"namespace", "pod", "container", "resource"},
 }
-"""Metrics of kube-state-metrics' own documentation, with their labels."""
+"""Metrics of the kubelet, cAdvisor and kube-state-metrics by their own documentation, with their labels."""
 
 
 def rules() -> list[dict[str, Any]]:
@@ -62,7 +69,8 @@ def series(registry: CollectorRegistry) -> dict[str, set[str]]:
     """Name and labels of each series that a registry exports, as Prometheus stores them."""
     found: dict[str, set[str]] = {}
     for metric in registry.collect():
-        labels = set(registry._names_to_collectors[metric.name]._labelnames)  # type: ignore[attr-defined]  # not public
+        collector = registry._names_to_collectors.get(metric.name)
+        labels = set(getattr(collector, "_labelnames", ()))  # metrics of the process have none
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}.get(metric.type, [""])
         found |= {metric.name + suffix: labels | ({"le"} if suffix == "_bucket" else set()) for suffix in suffixes}
     return found
@@ -174,14 +182,57 @@ def test_a_dashboard_is_whole(path: Path) -> None:
     assert board["uid"] == f"riffle-{path.stem}"
 
 
+def test_dashboards_of_two_releases_are_two_and_show_their_own() -> None:
+    """Grafana's sidecar refuses a second dashboard with one uid; each curve asks for one namespace and release."""
+    changes = {"monitoring": {"dashboards": True}}
+    maps = [
+        each for each in of_kind(render("minimal", changes), "ConfigMap") if "dashboard" in each["metadata"]["name"]
+    ]
+    boards = [json.loads(text) for each in maps for text in each["data"].values()]
+    files = [json.loads(path.read_text()) for path in DASHBOARDS]
+    assert len(boards) == len(files)
+    assert not {board["uid"] for board in boards} & {board["uid"] for board in files}
+    for board in boards:
+        assert {"datasource", "namespace", "release"} == {each["name"] for each in board["templating"]["list"]}
+        assert len(board["uid"]) <= 40
+        for target in (target for panel in board["panels"] for target in panel["targets"]):
+            for selector in selectors(target["expr"].replace("$namespace", "n").replace("$release", "r")):
+                matched = {matcher.name for matcher in selector.matchers.matchers}
+                assert "namespace" in matched
+                assert matched & {"app_kubernetes_io_instance", "release"} or selector.name in OF_KUBERNETES
+
+
+def test_the_version_and_the_process_are_exported() -> None:
+    for registry in (Metrics().registry, GatewayMetrics().registry):
+        assert registry.get_sample_value("riffle_build_info", {"version": version("riffle-search")}) == 1
+        assert (registry.get_sample_value("process_resident_memory_bytes") or 0) > 1_000_000
+        assert (registry.get_sample_value("process_open_fds") or 0) > 0
+
+
+SCOPE = re.compile(r'(\{)namespace=~?"[^"]*"(?:,(?:app_kubernetes_io_instance|release)="[^"]*")?,?')
+"""What the template adds to a selector: the release's namespace and name, or the stores' namespaces."""
+
+
+def unscoped(rule: dict[str, Any]) -> dict[str, Any]:
+    """A rendered rule as it stands in its file."""
+    labels = {name: value for name, value in rule["labels"].items() if name not in ("namespace", "release")}
+    expression = SCOPE.sub(lambda found: found[1], rule["expr"]).replace("{}", "").replace('"riffle-(', '".+-(')
+    return {**{key: value for key, value in rule.items() if key != "labels"}, "expr": expression} | (
+        {"labels": labels} if labels else {}
+    )
+
+
 def test_the_chart_carries_all_rules_and_dashboards() -> None:
     objects = render("gpu-fleet")
     (rule,) = of_kind(objects, "PrometheusRule")
     carried = [each for group in rule["spec"]["groups"] for each in group["rules"]]
-    assert sorted(map(as_text, carried)) == sorted(map(as_text, rules()))
+    assert sorted(map(as_text, map(unscoped, carried))) == sorted(map(as_text, rules()))
     boards = [each for each in of_kind(objects, "ConfigMap") if each["metadata"]["labels"].get("grafana_dashboard")]
-    contents = {name: json.loads(text) for each in boards for name, text in each["data"].items()}
-    assert contents == {path.name: json.loads(path.read_text()) for path in DASHBOARDS}
+    contents = {name: json.loads(text)["panels"] for each in boards for name, text in each["data"].items()}
+    for panel in (panel for panels in contents.values() for panel in panels):
+        for target in panel["targets"]:
+            target["expr"] = SCOPE.sub(lambda found: found[1], target["expr"]).replace("{}", "")
+    assert contents == {path.name: json.loads(path.read_text())["panels"] for path in DASHBOARDS}
 
 
 def test_every_component_is_scraped_at_a_port_that_it_has() -> None:

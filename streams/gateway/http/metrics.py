@@ -1,8 +1,9 @@
 """The gateway's metrics. Each app has its own registry, so that two apps in one process don't share counters."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import Counter, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from streams.resources import new_registry
 from streams.servers import Store
 
 LATENCY_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -15,7 +16,7 @@ class Metrics:
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = new_registry()
         self.requests = self._counter("riffle_gateway_requests", "Requests answered", "route", "method", "status")
         self.latency = Histogram(
             "riffle_gateway_latency_seconds",
