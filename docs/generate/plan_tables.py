@@ -37,6 +37,27 @@ def stages_table(found: Plan) -> str:
     return markdown(("stage", "events/s at the peak", "busy cores", "workers", "memory"), rows)
 
 
+KEPT = Workload(pages=PUBLISHED.pages, statements_per_page=PUBLISHED.statements_per_page)
+"""The same pages and statements, each fetched once in 30 days: what it takes to keep them."""
+PUBLISHED_CORES, PUBLISHED_DISK = "200", "82 TB"
+
+
+def prices_table(cloud: UnitCosts, commodity: UnitCosts) -> str:
+    """The plan that keeps the published engine's pages, pool by pool, at prices of a cloud and of rented machines."""
+    found, cheaper = plan(KEPT, cloud), plan(KEPT, commodity)
+    rows = [
+        (
+            f"{pool.name} ({pool.bound_by})",
+            [number(pool.cores), f"{number(pool.disk_tb)} TB", number(pool.usd_month), number(other.usd_month)],
+        )
+        for pool, other in zip(found.pools, cheaper.pools, strict=True)
+    ]
+    cores, disk = sum(pool.cores for pool in found.pools), sum(pool.disk_tb for pool in found.pools)
+    total = [number(cores), f"{number(disk)} TB", number(found.usd_month), number(cheaper.usd_month)]
+    rows += [("all, with traffic", total), ("the published engine", [PUBLISHED_CORES, PUBLISHED_DISK, "", ""])]
+    return markdown(("pool (decided by)", "cores", "disk", "USD a month: cloud", "rented machines"), rows)
+
+
 def published_table(costs: UnitCosts) -> str:
     """The published figures of one engine beside the plan for the same work."""
     found = plan(PUBLISHED, costs)

@@ -28,7 +28,7 @@ from streams.planning.capacity import (
     plan,
     shards_for,
 )
-from streams.planning.costs import UNIT_COSTS_FILE, StageCost, load_unit_costs, stage_cost
+from streams.planning.costs import COMMODITY_PRICES_FILE, UNIT_COSTS_FILE, StageCost, load_unit_costs, stage_cost
 from streams.settings import Settings
 from streams.topology import STAGES
 
@@ -241,3 +241,20 @@ class TestOwnCosts:
         groups = COSTS.assumed.model_dump()
         assert all(group["source"] for group in groups.values())
         assert "measured" in UNIT_COSTS_FILE.read_text()
+
+
+def test_the_prices_of_rented_machines_change_the_cost_and_nothing_else() -> None:
+    """The file is one that `--costs` takes: all machines of the plan stay, and each pool costs less."""
+    workload = Workload(pages=280e6, statements_per_page=10.7)
+    cloud, rented = plan(workload, COSTS), plan(workload, load_unit_costs(COMMODITY_PRICES_FILE))
+    assert [replace(pool, usd_month=0) for pool in rented.pools] == [replace(pool, usd_month=0) for pool in cloud.pools]
+    assert all(cheap.usd_month < dear.usd_month for cheap, dear in zip(rented.pools, cloud.pools, strict=True))
+    assert rented.usd_month < cloud.usd_month
+
+
+def test_the_command_takes_the_file_of_prices() -> None:
+    arguments = ["plan", "--pages", "2.8e8", "--statements-per-page", "10.7", "--json"]
+    cloud = CliRunner().invoke(app, arguments)
+    rented = CliRunner().invoke(app, [*arguments, "--costs", str(COMMODITY_PRICES_FILE)])
+    assert json.loads(rented.stdout)["usd_month"] < json.loads(cloud.stdout)["usd_month"]
+    assert "rented by the month" in json.loads(rented.stdout)["assumed"]["prices"]
