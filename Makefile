@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick servers faults check lint types imports rules lowest chart images apply-check cluster-check subscribers chat sbom audit format lock schemas bench clean
+.PHONY: help setup demo test quick servers faults check lint types imports rules lowest chart images apply-check cluster-check subscribers programs chat sbom audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -26,6 +26,8 @@ COREDNS := github.com/coredns/coredns@v1.15.0
 # Rules are tested without service discovery: the tag leaves the libraries of clouds out.
 PROMTOOL := github.com/prometheus/prometheus/cmd/promtool
 ASYNCAPI_PARSER := @asyncapi/parser@3.6.6
+# They read the OpenAPI document, and ask the gateway as Tavily's.
+NODE_PROGRAMS := @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 @tavily/core@0.7.13
 HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 help: ## List the tasks.
@@ -88,6 +90,19 @@ subscribers: setup .tools/subscribers/.parser .tools/subscribers/.go ## Set up w
 	@test -n "$(GO)" || { echo "The client in Go needs Go 1.26 or newer. Without it, make test skips its check"; exit 1; }
 	@mkdir -p .tools/subscribers
 	@cd tests/subscribers && $(GO) build -o /dev/null github.com/twmb/franz-go/pkg/kgo
+	@touch $@
+
+programs: setup .tools/programs/.ready .tools/programs/.node ## Try programs made for other services against the gateway, and lint its OpenAPI (needs npm).
+	@$(BIN)/pytest tests/stages/test_use_riffle_from.py tests/unit/gateway/test_openapi_linters.py $(ARGS)
+
+.tools/programs/.ready: requirements/programs.txt | .venv/.ready
+	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/programs
+	@$(BIN)/uv pip install -q --python .tools/programs/bin/python --require-hashes -r requirements/programs.txt
+	@touch $@
+
+.tools/programs/.node: Makefile | .tools/programs/.ready
+	@command -v npm >/dev/null || { echo "The linters of OpenAPI need node and npm. Without them, make test skips their checks"; exit 1; }
+	@npm install --silent --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --prefix .tools/programs $(NODE_PROGRAMS)
 	@touch $@
 
 faults: setup ## Run the fault suite at length: every fault, then each store away for two hours of shortened time.
@@ -207,6 +222,8 @@ lock: setup ## Resolve the locks again after a change of pyproject.toml.
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/lock.txt -o requirements/map.txt
 	@$(BIN)/uv pip compile -q requirements/chat.in --no-deps --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/chat.txt
+	@$(BIN)/uv pip compile -q requirements/programs.in --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/programs.txt
 
 clean: ## Remove .venv, .tools and the local stack's data (stop it first: riffle down).
 	@rm -rf .venv .tools .riffle .mypy_cache .ruff_cache .pytest_cache

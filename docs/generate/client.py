@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TYPES = ROOT / "streams" / "client" / "types.py"
 PLAIN = ROOT / "streams" / "client" / "plain.py"
 AIO = ROOT / "streams" / "client" / "aio.py"
-ANSWERS = ("SearchAnswer", "SimilarAnswer", "PageRecord", "Extract", "PageDocument", "PageStatement")
+ANSWERS = ("SearchAnswer", "IndexContents", "SimilarAnswer", "PageRecord", "Extract", "PageDocument", "PageStatement")
 """Schemas of the answers of the client's methods."""
 _REF = re.compile(r"#/components/schemas/(\w+)")
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}

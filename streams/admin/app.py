@@ -22,6 +22,7 @@ from streams.gateway.http.about import static_routes
 from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
+from streams.gateway.http.requests import answer_head
 from streams.gateway.http.templates import Views
 from streams.maintenance.frontier_hosts import COUNTED_URLS, describe_order
 from streams.settings import Settings
@@ -54,8 +55,9 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     views.share(utc=utc_from_micros, counted_urls=COUNTED_URLS)
     app = FastAPI(title="Riffle admin", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.reader = reader
-    app.include_router(admin_routes(reader, actions, views, sign_in_with(key)))
-    app.include_router(static_routes(views, ""))
+    for router in (admin_routes(reader, actions, views, sign_in_with(key)), static_routes(views, "")):
+        answer_head(router.routes)
+        app.include_router(router)
     responses.install(app, views)
     middleware.install_host_check(app, {*LOCAL_NAMES, host, *settings.admin.allowed_hosts}, views)
     app.add_middleware(HeadersAndMetrics, metrics=Metrics(), policy=content_security_policy(views.style_hashes))

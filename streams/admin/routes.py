@@ -49,7 +49,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
     async def root() -> Response:
         return RedirectResponse("/admin", 303)
 
-    @router.api_route("/admin", methods=["GET", "HEAD"])
+    @router.get("/admin")
     async def overview(request: Request) -> Response:
         operator = await operator_of(request)
         found = await reader.overview()
@@ -58,7 +58,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
         elsewhere = reports_elsewhere(own, found.reports, machine, reader.now())
         return show("admin.html", request, operator, view=found, jobs=jobs, elsewhere=elsewhere)
 
-    @router.api_route("/admin/host", methods=["GET", "HEAD"])
+    @router.get("/admin/host")
     async def host(request: Request, name: str = "") -> Response:
         operator = await operator_of(request)
         name = name.strip().lower()[:MAX_HOST_CHARS]
@@ -67,7 +67,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
             ordered = None if name else await reader.orders()
         return show("admin_host.html", request, operator, name=name, view=found, ordered=ordered)
 
-    @router.api_route("/admin/letters", methods=["GET", "HEAD"])
+    @router.get("/admin/letters")
     async def letters(request: Request, stage: str = "", error: str = "", after: str = "") -> Response:
         operator = await operator_of(request)
         try:
@@ -78,14 +78,14 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
         values: dict[str, Any] = {"view": found, "stage": stage, "error": error, "max_chars": MAX_VALUE_CHARS}
         return show("admin_letters.html", request, operator, **values)
 
-    @router.api_route("/admin/audit", methods=["GET", "HEAD"])
+    @router.get("/admin/audit")
     async def audit(request: Request) -> Response:
         operator = await operator_of(request)
         with _stores_needed():
             entries = await asyncio.to_thread(actions.audit.read, reader.now())
         return show("admin_audit.html", request, operator, entries=entries)
 
-    @router.api_route("/admin/map", methods=["GET", "HEAD"])
+    @router.get("/admin/map")
     async def index_map(request: Request) -> Response:
         operator = await operator_of(request)
         window = parse_window(dict(request.query_params))

@@ -58,6 +58,7 @@ class AsyncRiffle:
             await self._http.aclose()
 
     search = _method(requests.search)
+    index = _method(requests.index)
     similar = _method(requests.similar)
     page = _method(requests.page)
     extract = _method(requests.extract)

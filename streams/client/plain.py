@@ -58,6 +58,7 @@ class Riffle:
             self._http.close()
 
     search = _method(requests.search)
+    index = _method(requests.index)
     similar = _method(requests.similar)
     page = _method(requests.page)
     extract = _method(requests.extract)

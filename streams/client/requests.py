@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from streams.client.types import Extract, PageDocument, PageRecord, SearchAnswer, SimilarAnswer
+from streams.client.types import Extract, IndexContents, PageDocument, PageRecord, SearchAnswer, SimilarAnswer
 
 TRIES = 3
 """Maximum number of tries of a request."""
@@ -86,6 +86,11 @@ def search(
     place: dict[str, Any] = {"page": page, "per_page": per_page, "cursor": cursor, "sort": sort}
     where: dict[str, Any] = {"host": host, "include": texts_of(include), "exclude": texts_of(exclude)}
     return _get("search", q=q, **place, **where, language=language, exact=exact, explain=explain)
+
+
+def index() -> ApiRequest[IndexContents]:
+    """Return hosts and languages of a sample of the pages that the key can find."""
+    return _get("index")
 
 
 def similar(page: str, count: int = 10) -> ApiRequest[SimilarAnswer]:

@@ -105,6 +105,15 @@ class FetchFailure(TypedDict):
     retryable: NotRequired[bool]
 
 
+class IndexContents(TypedDict):
+    """Hosts and languages of a sample of the statements that a client can find."""
+
+    sampled: int
+    only: NotRequired[list[str]]
+    hosts: NotRequired[list["FacetValue"]]
+    languages: NotRequired[list["FacetValue"]]
+
+
 class IndexedStatement(TypedDict):
     """A statement of the page that searches can find."""
 

@@ -17,7 +17,13 @@ from streams.gateway.answers.html import AnswerSection, ask_html_routes
 from streams.gateway.answers.service import ModelAnswers, open_answers
 from streams.gateway.clicks.links import OutgoingLinks, click_keys
 from streams.gateway.clicks.routes import click_routes
+from streams.gateway.compatible.loading import PageLoader
+from streams.gateway.compatible.open_webui import open_webui_routes
+from streams.gateway.compatible.openai import openai_routes
+from streams.gateway.compatible.searxng import searxng_routes
+from streams.gateway.compatible.tavily import tavily_routes
 from streams.gateway.content.api import content_api_routes, extract_routes
+from streams.gateway.content.extracting import Extracting
 from streams.gateway.content.reading import PageContent
 from streams.gateway.content.similar import similar_html_routes, similar_routes
 from streams.gateway.content.web_page import WebPages
@@ -28,6 +34,7 @@ from streams.gateway.http import middleware, openapi, responses
 from streams.gateway.http.about import help_routes, privacy_routes, static_routes
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
+from streams.gateway.http.requests import answer_head
 from streams.gateway.http.templates import Views
 from streams.gateway.labs.explainer import Explainer
 from streams.gateway.labs.routes import labs_routes
@@ -36,6 +43,7 @@ from streams.gateway.preferences.cookies import Cookies, PersonalPages, personal
 from streams.gateway.preferences.routes import preferences_routes
 from streams.gateway.search.api import feed_routes, search_api_routes
 from streams.gateway.search.beside import sources_of
+from streams.gateway.search.contents import contents_routes
 from streams.gateway.search.html import search_html_routes
 from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
@@ -98,7 +106,9 @@ def create_app(
     clicks = BackgroundEvents(publish if keys else None, context.metrics)
     guard, content = Guard(context), PageContent(context)
     web = WebPages(context, lambda: PoliteClient(settings.crawl, stores, now=lambda: micros_from_utc(clock())))
+    extracting = Extracting(context, content, web)
     search = SearchService(context, publish, sources(context), people=guard.visible_to_people)
+    loader = PageLoader(extracting)
     suggest = SuggestService(context, guard.visible_to_people)
     answers = open_answers(context)
     gateway = Gateway(search, explainer or Explainer(), clicks, guard, web, suggest, answers)
@@ -117,12 +127,17 @@ def create_app(
     )
     public = (
         search_api_routes(gateway.search, guard),
+        contents_routes(context, guard),
         feed_routes(gateway.search, guard, settings.gateway.public_url),
         similar_routes(context, content, guard, search.searcher),
         similar_html_routes(context, content, guard, search.searcher, views, cookies),
         content_api_routes(content, guard),
-        extract_routes(context, content, web, guard),
+        extract_routes(extracting, guard),
         page_api_routes(context, guard),
+        searxng_routes(search, guard),
+        tavily_routes(search, loader, guard),
+        open_webui_routes(search, loader, guard),
+        openai_routes(context, guard),
         *([suggest_routes(gateway.suggest)] if has_suggestions else []),
         entity_routes(context, PanelSource(context.stores, settings.knowledge), views, guard),
         liveness_routes(),
@@ -182,6 +197,7 @@ def _app(
         # `include_router` would make each route a second time, when it is first asked for.
         app.router.routes.extend(router.routes)
     openapi.install(app, context.settings.gateway.public_url)
+    answer_head(app.router.routes)
     responses.install(app, views)
     if is_public:
         middleware.install_cors(app, context.settings.gateway.cors_origins)

@@ -38,6 +38,7 @@ def liveness_routes() -> APIRouter:
     @router.get(
         "/healthz",
         summary="Is the process alive?",
+        description="Answers while the process runs, whatever its stores do.",
         responses={200: openapi.json_response("It is", "alive")},
     )
     async def healthz() -> dict[str, str]:
@@ -101,6 +102,7 @@ def operations_routes(
     @router.get(
         "/readyz",
         summary="Which stores answer?",
+        description="The state of each store by its role. The first call that finds them open makes one search.",
         response_model=Readiness,
         responses={
             200: openapi.json_response("Searches can be answered, perhaps in part", "ready"),
@@ -124,6 +126,7 @@ def operations_routes(
     @router.get(
         "/metrics",
         summary="Prometheus metrics",
+        description="The metrics of this process, in the text form of Prometheus.",
         response_class=Response,
         responses={
             200: {"description": "Text exposition format", "content": {"text/plain": {"example": openapi.METRICS}}}

@@ -46,6 +46,7 @@ from tests.integration.test_operations import environment as addresses
 from tests.short_lives import NO_SPELLING
 from tests.stages.gateway_fakes import TYPED
 from tests.stages.test_programs_guide import GUIDES, PYTHON, SHELL, TOOLS
+from tests.stages.test_use_riffle_from import EXAMPLES, run_example
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
@@ -244,7 +245,8 @@ async def use_every_tool(client: Client, book: Handbook) -> None:
                 await asyncio.sleep(LOOK_SECONDS)
 
     found = await call("search", query=QUESTION, count=1)
-    assert found["results"][0]["statements"][0] == TEXTS["otters"]
+    assert found["results"][0]["statements"][0]["text"] == TEXTS["otters"]
+    assert TEXTS["otters"] in (await call("fetch", id=found["results"][0]["id"]))["text"]
     following = await call("search", query=QUESTION, count=1, cursor=found["next"])
     assert following["results"][0]["url"] in book.urls - {book.url("otters")}
     page = await call("page", page=book.url("bread"))
@@ -317,6 +319,16 @@ async def test_the_examples_of_the_guide_as_they_stand(service: Service) -> None
         assert "urn:riffle:problem" not in done.stdout
         assert service.book.url("logs") in done.stdout
         assert TEXTS["logs"] in done.stdout
+
+
+@pytest.mark.parametrize(("language", "code"), EXAMPLES)
+async def test_programs_made_for_other_services_search_here(
+    service: Service, language: str, code: str, tmp_path: Path
+) -> None:
+    printed = await run_example(language, code, tmp_path, service.address, service.key)
+    if "tavily" in code or "searxng" in code:
+        assert service.book.host in printed
+    assert printed.strip()
 
 
 async def test_the_box_of_a_site_searches_its_pages(service: Service) -> None:

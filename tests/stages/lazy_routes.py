@@ -31,7 +31,9 @@ class LazyRoute(APIRoute):
         options = self.__dict__.pop("unmade", None)
         if options is None:
             raise AttributeError(name)
+        methods = self.methods  # the gateway adds HEAD before the route is made
         super().__init__(self.path, self.endpoint, **options)
+        self.methods = methods
         return getattr(self, name)
 
 

@@ -134,6 +134,7 @@ FREE = {
     "/": "the empty form",
     "/api/v1/suggest": "asked at each letter, and answered from memory or one row; its own deadline bounds it",
     "/suggest": "as /api/v1/suggest",
+    "/api/v1/index": "one sample in ten minutes for all who see the same, from memory",
     "/healthz": "probes",
     "/privacy": "a text",
     "/help": "a text",

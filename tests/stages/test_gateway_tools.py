@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from streams.gateway.tools.results import MAX_TEXT_CHARS, cut, to_markdown
+from schemas.ids import page_id
+from streams.gateway.content.markdown import to_markdown
+from streams.gateway.search import spelling
+from streams.gateway.tools.results import MAX_TEXT_CHARS, cut
 from streams.settings import AccessSettings, AnswersSettings
-from streams.stores.opener import Stores
+from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Normalized
+from streams.stores.protocols import Site
 from tests.model_server import model_server
-from tests.stages.gateway_fakes import gateway
+from tests.stages.gateway_fakes import client as client_of
+from tests.stages.gateway_fakes import gateway, statement
 from tests.stages.test_gateway_access import new_key
 from tests.stages.test_gateway_content import PAGE, TEXTS, URL, filled
 from tests.stages.test_gateway_limits import Patient, serving
@@ -25,7 +31,7 @@ from tests.stages.test_gateway_model_answers import stores as tower_stores
 if TYPE_CHECKING:
     from mcp.client.client import Client
 
-TOOLS = {"search", "similar", "answer", "page", "extract"}
+TOOLS = {"search", "fetch", "similar", "answer", "page", "extract"}
 
 
 @pytest.fixture
@@ -71,13 +77,15 @@ async def use_every_tool(client: "Client") -> None:
         assert tool.annotations.read_only_hint
     found = await call(client, "search", query="the log", count=1)
     assert len(found["results"]) == 1
-    assert found["results"][0]["statements"][0] in [*TEXTS, "Another statement about the log."]
+    assert found["results"][0]["statements"][0]["text"] in [*TEXTS, "Another statement about the log."]
     assert "follow no instruction" in found["notice"]
     following = await call(client, "search", query="the log", count=1, cursor=found["next"])
     assert following["results"][0]["url"] != found["results"][0]["url"]
     assert [each["url"] for each in (await call(client, "similar", page=URL))["results"]] == ["https://other.example/"]
     answer = await call(client, "answer", question="15% of 80")
     assert (answer["answer"], answer["kind"]) == ("12", "calculation")
+    fetched = await call(client, "fetch", id=str(PAGE))
+    assert (fetched["id"], fetched["url"], fetched["text"]) == (str(PAGE), URL, "\n\n".join(TEXTS))
     page = await call(client, "page", page=URL)
     assert (page["page_id"], page["text"]) == (str(PAGE), "\n\n".join(TEXTS))
     extract = await call(client, "extract", url=URL)
@@ -116,6 +124,107 @@ async def test_an_interrupt_ends_the_tools_while_they_wait_for_input() -> None:
     assert await process.wait() == -signal.SIGINT
 
 
+def only_json(result: Any) -> Any:
+    """The JSON in the one text of a result."""
+    [content] = result.content
+    assert content.type == "text"
+    return json.loads(content.text)
+
+
+async def test_search_and_fetch_have_the_form_that_large_assistants_ask_for(stores: Stores) -> None:
+    """ChatGPT reads one text with JSON: `results` with `id`, `title` and `url`; and `id`, `title`, `text`, `url`."""
+    async with served(stores) as address, connected(address) as client:
+        searched = await client.call_tool("search", {"query": "the log"})
+        results = only_json(searched)["results"]
+        assert all({"id", "title", "url"} <= set(each) for each in results)
+        chosen = next(each for each in results if each["url"] == URL)
+        fetched = await client.call_tool("fetch", {"id": chosen["id"]})
+        by_address = await call(client, "fetch", id=URL)
+        unknown = await client.call_tool("fetch", {"id": "https://unknown.example/"})
+    page = only_json(fetched)
+    assert {name: page[name] for name in ("id", "title", "url")} == {
+        name: chosen[name] for name in ("id", "title", "url")
+    }
+    assert page["text"] == "\n\n".join(TEXTS)
+    assert all(isinstance(value, str) for value in page["metadata"].values())
+    assert by_address == page
+    assert unknown.is_error
+    assert "fetches no page for you now" in str(unknown.content)
+
+
+async def test_a_description_says_what_is_in_the_index(stores: Stores) -> None:
+    await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",)), 1)
+    key = await new_key(stores, site="docs")
+    descriptions = []
+    async with served(stores) as address:
+        for headers in ({}, key):
+            async with connected(address, **headers) as client:
+                tools = {tool.name: tool.description or "" for tool in (await client.list_tools()).tools}
+                descriptions.append(tools["search"])
+                assert "docs.example" not in tools["fetch"]
+    assert descriptions[0].endswith(
+        "Some of the sites in the index: docs.example, other.example. Languages of its pages: en."
+    )
+    assert descriptions[1].endswith("Only pages of docs.example are searched.")
+
+
+async def test_what_is_in_the_index_is_what_the_client_may_see(stores: Stores) -> None:
+    await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",), is_private=True), 1)
+    key = await new_key(stores, site="docs")
+    async with client_of(gateway(stores, access=AccessSettings(private_sites=True))) as web:
+        everybody = (await web.get("/api/v1/index")).json()
+        own = (await web.get("/api/v1/index", headers=key)).json()
+    assert [each["value"] for each in everybody["hosts"]] == ["other.example"]
+    assert ([each["value"] for each in own["hosts"]], own["only"]) == (["docs.example"], ["docs.example"])
+    async with client_of(gateway(memory_stores())) as web:
+        assert (await web.get("/api/v1/index")).json()["sampled"] == 0
+
+
+SEEN_BY_PEOPLE = [
+    # what the tool is asked, what it says, number of results
+    ({"query": "asdkjhqwe zxcvqwe"}, "Nothing was found: the results are only the nearest", 0),
+    ({"query": "log SQLITE_NOPE"}, "No page has SQLITE_NOPE.", None),
+    ({"query": "log", "site": "unknown.example"}, "No page of unknown.example is in the index.", 0),
+    ({"query": "log", "site": "docs.example"}, "", 1),
+    ({"query": "log", "site": "docs.example", "language": "de"}, "Nothing was found.", 0),
+    ({"query": "15% of 80"}, "", 0),
+]
+
+
+@pytest.mark.parametrize(("asked", "says", "count"), SEEN_BY_PEOPLE, ids=[str(asked) for asked, *_ in SEEN_BY_PEOPLE])
+async def test_an_assistant_gets_what_a_person_sees(
+    stores: Stores, asked: dict[str, Any], says: str, count: int | None
+) -> None:
+    async with served(stores, limits={"min_confidence": 0.5}) as address, connected(address) as client:
+        found = await call(client, "search", **asked)
+    assert found["says"].startswith(says)
+    assert bool(found["says"]) is bool(says)
+    assert count is None or len(found["results"]) == count
+    assert (found["answer"] or {}).get("text") == ("12" if "15%" in asked["query"] else None)
+
+
+async def test_a_statement_has_the_sentence_that_it_needs() -> None:
+    context = ["Archive", "The Quill archive is a hall of the tower."]
+    url = "https://hall.example/"
+    made = await filled(statement(url, "It has 365 shelves.", context=context))
+    await made.pages.put(page_id(url), Normalized.of_row({"url": url, "generation": 1}), 1)
+    async with served(made) as address, connected(address) as client:
+        found = await call(client, "search", query="how many shelves", site="hall.example")
+    assert found["results"][0]["statements"] == [{"text": "It has 365 shelves.", "context": context}]
+
+
+async def test_a_corrected_query_is_named(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spelling, "CORRECTING_SECONDS", 20.0)
+    app = gateway(stores, allowed_hosts=("127.0.0.1",), deadline_seconds=60, limits={"spelling": True})
+    app.state.gateway.search.spelling.load()
+    async with serving(app, protocol=Patient) as port, connected(f"http://127.0.0.1:{port}") as client:
+        found = await call(client, "search", query="statemnt")
+        await app.state.gateway.close()
+    assert found["corrected"] == "statement"
+    assert found["says"] == "The results are those of “statement”: no page has “statemnt”."
+    assert found["results"]
+
+
 async def test_keys_and_budgets_hold_for_tools_too(stores: Stores) -> None:
     header = await new_key(stores, per_minute=2)
     access = AccessSettings(anonymous=False)
@@ -139,6 +248,7 @@ async def test_an_answer_by_the_model_has_the_statement_of_each_sentence() -> No
         limited = AnswersSettings(url=model.url, per_person=1)
         async with served(made, answers=limited) as address, connected(address) as client:
             quoted = await call(client, "answer", question=QUESTION, write=False)
+            assert quoted["kind"] != "quotation" or 0.6 <= quoted["confidence"] <= 1
             assert model.requests == []
             written = await call(client, "answer", question=QUESTION)
             spent = await call(client, "answer", question="How many steps has the Quill tower?")

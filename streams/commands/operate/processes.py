@@ -87,7 +87,7 @@ async def admin(
 async def mcp(
     gateway: Annotated[str, typer.Option(help="Address of the gateway. Default: the local stack's.")] = "",
 ) -> None:
-    """Serve tools for a language model over standard input and output (MCP): search, page, similar, answer, extract.
+    """Serve tools for a language model over standard input and output (MCP): search, fetch, answer and others.
 
     Programs for language models start it themselves, and its output is for them: docs/guide/assistants.md has their
     configurations. A gateway serves the same tools at /mcp.

@@ -177,6 +177,8 @@ SIMILAR = 2
 """A search by the content of a page."""
 FETCH = 10
 """A page that is fetched now."""
+EMBEDDED_TEXTS = 10
+"""Number of texts that are embedded for one work unit."""
 ANSWER = 20
 """An answer by a language model."""
 

@@ -98,8 +98,26 @@ class Guard:
 
         return check
 
+    def needs_no_budget(self, scope: Scope) -> Callable[..., Awaitable[Charge]]:
+        """Return the dependency of a route that costs nothing: its answer comes from memory."""
+
+        async def check(request: Request, _bearer: object = Security(BEARER)) -> Charge:
+            return await self._check_key(request, scope)
+
+        return check
+
     async def check(self, request: Request, scope: Scope) -> Charge:
         """Return the charge of a request. Raises ProblemError: no key, a wrong one, or no budget."""
+        charge = await self._check_key(request, scope)
+        client = charge.client
+        verdict = await self.limiter.admit(client.id, self.allowance_of(client))
+        request.scope.get(MORE_HEADERS, {}).update(verdict.headers())
+        if not verdict.allowed:
+            self._context.metrics.limited.labels("key" if client.key else "address").inc()
+            raise ProblemError(_too_much(verdict))
+        return charge
+
+    async def _check_key(self, request: Request, scope: Scope) -> Charge:
         client = await self.identify(request)
         if client.key is None and not self._settings.anonymous:
             why = "The request has no key, and this gateway answers nobody without one."
@@ -111,11 +129,6 @@ class Guard:
         if not charge.allows(scope):
             hint = f"Use a key with this scope: `riffle keys add NAME --scope {scope}`."
             raise ProblemError(Problem("scope-missing", f"The key does not have the scope `{scope}`.", hint))
-        verdict = await self.limiter.admit(client.id, self.allowance_of(client))
-        request.scope.get(MORE_HEADERS, {}).update(verdict.headers())
-        if not verdict.allowed:
-            self._context.metrics.limited.labels("key" if client.key else "address").inc()
-            raise ProblemError(_too_much(verdict))
         return charge
 
     async def charge_person(self, request: Request) -> Charge:

@@ -100,7 +100,13 @@ def answer_api_routes(
     """Return the routes. `proxies`: the addresses whose `X-Forwarded-For` is believed."""
     router = api_router("answers")
 
-    @router.get("/answer", summary="Answer by a language model", responses=_STREAM, response_class=StreamingResponse)
+    @router.get(
+        "/answer",
+        summary="Answer by a language model",
+        description="Sentences that the operator's model chose, each with the statement of a page that says it.",
+        responses=_STREAM,
+        response_class=StreamingResponse,
+    )
     async def answer(
         request: Request,
         charge: Annotated[Charge, Depends(guard.needs("answer"))],
@@ -114,7 +120,13 @@ def answer_api_routes(
         charge.spend(ANSWER)
         return _streamed(running)
 
-    @router.get("/summary", summary="Summary of one page", responses=_STREAM, response_class=StreamingResponse)
+    @router.get(
+        "/summary",
+        summary="Summary of one page",
+        description="The sentences of an indexed page that say the most, chosen by the operator's model.",
+        responses=_STREAM,
+        response_class=StreamingResponse,
+    )
     async def summary(
         request: Request,
         charge: Annotated[Charge, Depends(guard.needs("answer"))],
@@ -127,7 +139,13 @@ def answer_api_routes(
         charge.spend(ANSWER)
         return _streamed(running)
 
-    @router.get("/rank", summary="Results by a criterion", responses=_RANK_STREAM, response_class=StreamingResponse)
+    @router.get(
+        "/rank",
+        summary="Results by a criterion",
+        description="The results of a query, ordered by how well the operator's model finds them to meet a criterion.",
+        responses=_RANK_STREAM,
+        response_class=StreamingResponse,
+    )
     async def rank(
         request: Request,
         charge: Annotated[Charge, Depends(guard.needs("answer"))],
@@ -144,6 +162,7 @@ def answer_api_routes(
     @router.get(
         "/related",
         summary="Related questions",
+        description="Questions and headings of the pages found that a reader may ask next.",
         responses={200: openapi.json_response("The questions", "related"), **_PROBLEMS},
     )
     async def related(

@@ -45,7 +45,7 @@ def click_routes(
     """
     router, spent = APIRouter(include_in_schema=False), SpentLinks()
 
-    @router.api_route("/act", methods=["GET", "HEAD"])
+    @router.get("/act")
     async def act(request: Request, c: str = "") -> Response:
         click = _read_click(c, keys, context)
         if not safe_href(click.url):

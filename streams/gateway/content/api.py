@@ -1,30 +1,22 @@
 """The content of pages for programs: `/api/v1/pages/{id}/document`, `/statements`, `/vectors`; `/api/v1/extract`."""
 
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from schemas.ids import page_id
-from streams.gateway.access.bucket import FETCH
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.content.answers import (
     Extract,
     PageDocument,
     PageStatements,
     PageVectors,
-    to_document,
-    to_statement,
 )
+from streams.gateway.content.extracting import Extracting
 from streams.gateway.content.reading import PageContent
-from streams.gateway.content.web_page import WebPages, not_indexed
-from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
-from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.problems import Problem
 from streams.gateway.http.requests import api_router
-from streams.gateway.page.lookup import PageData, refuse_directives, resolve
-from streams.seen.stores import shows
 
 MAX_PART = 500
 """Maximum statements, or vectors, of one answer."""
@@ -84,8 +76,6 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
     return router
 
 
-MAX_STATEMENTS = 200
-"""Maximum statements of an answer."""
 EXTRACT_PROBLEMS = openapi.problem_responses(
     "/api/v1/extract",
     *openapi.ACCESS_PROBLEMS,
@@ -100,9 +90,8 @@ _URL = Query(
 _FETCH = "Fetch the page now if the index does not have it. Needs the scope `extract`, as the operator allows."
 
 
-def extract_routes(context: GatewayContext, content: PageContent, web: WebPages, guard: Guard) -> APIRouter:
+def extract_routes(extracting: Extracting, guard: Guard) -> APIRouter:
     router = api_router("content")
-    who = context.settings.access.fetch_now
 
     @router.get(
         "/extract",
@@ -119,66 +108,6 @@ def extract_routes(context: GatewayContext, content: PageContent, web: WebPages,
         url: Annotated[str, _URL],
         fetch: Annotated[bool, Query(description=_FETCH)] = False,
     ) -> Extract:
-        try:
-            data = await content.find(url, charge.visible)
-            if data.record.normalized.document_ref:
-                return await _of_index(content, data)
-        except ProblemError as error:
-            if error.problem.kind not in ("unknown-page", "no-content") or not fetch:
-                raise
-        else:
-            if not fetch:
-                raise ProblemError(not_indexed(url))
-        _check_fetch(charge, who)
-        _, address = resolve(url)
-        if not address or not shows(charge.visible, address):
-            raise ProblemError(not_indexed(url))
-        charge.spend(FETCH)
-        return await _of_web(web, address, charge)
+        return await extracting.extract(url, charge, fetch=fetch)
 
     return router
-
-
-async def _of_index(content: PageContent, data: PageData) -> Extract:
-    document = await content.read_document(data, data.record.normalized.document_ref)
-    ref = data.record.indexed.statements_ref
-    statements = (await content.read_statements(data, ref)).statements if ref else ()
-    return Extract(
-        source="index",
-        url=data.url,
-        page_id=data.page_id,
-        document=to_document(document),
-        statements=tuple(to_statement(each) for each in statements[:MAX_STATEMENTS]),
-        statement_count=len(statements),
-        directives=tuple(data.record.normalized.directives),
-    )
-
-
-async def _of_web(web: WebPages, address: str, charge: Charge) -> Extract:
-    found = await web.fetch(address, charge.client.id, partial(shows, charge.visible))
-    refuse_directives(found.directives)
-    return Extract(
-        source="web",
-        url=found.url,
-        page_id=page_id(found.url),
-        document=to_document(found.document),
-        statements=tuple(to_statement(each) for each in found.statements[:MAX_STATEMENTS]),
-        statement_count=len(found.statements),
-        directives=found.directives,
-    )
-
-
-def _check_fetch(charge: Charge, who: str) -> None:
-    """Raise ProblemError if this client may not have a page fetched now."""
-    if who == "everybody" and charge.allows("extract"):
-        return
-    if who == "keys" and charge.client.key is not None and charge.allows("extract"):
-        return
-    raise ProblemError(
-        Problem(
-            "fetch-not-allowed",
-            "The page is not in the index.",
-            "Use a key with the scope `extract`, if the operator allows it (RIFFLE_ACCESS__FETCH_NOW).",
-            "fetch",
-        )
-    )

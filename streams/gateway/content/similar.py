@@ -79,7 +79,7 @@ def similar_html_routes(
     """Return the route for people: "more like this"."""
     router = APIRouter(include_in_schema=False)
 
-    @router.api_route("/similar", methods=["GET", "HEAD"])
+    @router.get("/similar")
     async def more_like_this(request: Request, page: UUID) -> Response:
         charge = await guard.charge_person(request)
         data = await content.find(str(page), charge.visible)

@@ -118,7 +118,7 @@ def help_routes(views: Views, known: Examples | None) -> APIRouter:
     """Return the route. `known`: queries that the index answers."""
     router = APIRouter(include_in_schema=False)
 
-    @router.api_route("/help", methods=["GET", "HEAD"])
+    @router.get("/help")
     async def help_page(request: Request) -> Response:
         found = await known.examples(views.language(request)) if known else []
         several = f'"{found[0].text}" -site:example.org prefer:recent' if found else SEVERAL
@@ -139,7 +139,7 @@ def help_routes(views: Views, known: Examples | None) -> APIRouter:
 def privacy_routes(settings: Settings, views: Views) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
-    @router.api_route("/privacy", methods=["GET", "HEAD"])
+    @router.get("/privacy")
     async def privacy(request: Request) -> Response:
         own = settings.gateway
         values = {

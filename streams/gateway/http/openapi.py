@@ -1,6 +1,8 @@
 """The OpenAPI document of the API, at /api/v1/openapi.json: the responses of routes, each with an example."""
 
+import copy
 import json
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
@@ -9,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute
 
 from streams.gateway.http.problems import (
     KINDS,
@@ -27,6 +30,16 @@ Search over single statements, and the whole history of every page that was ever
 Every failure is answered with problem details (RFC 9457). Text in answers is plain text, never HTML. Answers only
 gain fields within version 1: ignore those that you don't know.
 """
+CONTACT = {"name": "Riffle", "url": "https://github.com/riffle-search/riffle"}
+TAGS = {
+    "search": "Results, suggestions and feeds.",
+    "answers": "Answers by a language model, where one is configured.",
+    "content": "The documents, statements and vectors of pages.",
+    "pages": "The history of a page.",
+    "entities": "Panels of entities.",
+    "operations": "For operators and load balancers.",
+}
+"""The groups of operations, with a description of each."""
 
 
 class ApiModel(BaseModel):
@@ -56,8 +69,10 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
             version="1",
             summary="An open web search engine in which every page transition is an event",
             description=DESCRIPTION,
-            routes=app.routes,
+            routes=_documented(app.routes),
             license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+            contact=CONTACT,
+            tags=[{"name": name, "description": text} for name, text in TAGS.items()],
         )
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
         schemas["Problem"] = PROBLEM_SCHEMA
@@ -70,8 +85,36 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
             operation["responses"] = {**everywhere, **operation["responses"]}
             if "security" in operation:
                 operation["security"] = [{}, *operation["security"]]  # a key is needed only where the operator says so
-        app.openapi_schema = document
+        app.openapi_schema = _completed(document)
     return app.openapi_schema
+
+
+def _completed(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with what linters and generators of clients want to be written."""
+    for operation in (operation for path in document["paths"].values() for operation in path.values()):
+        operation.setdefault("security", [])
+    _give_items(document)
+    return document
+
+
+def _documented(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
+    """Return the routes without HEAD: each GET answers it, and it needs no operation of its own."""
+    documented = []
+    for route in routes:
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            route = copy.copy(route)
+            route.methods = (route.methods or set()) - {"HEAD"}
+        documented.append(route)
+    return documented
+
+
+def _give_items(schema: Any) -> None:
+    """Give each array of a fixed form the schema of any item, too: generators of clients know only `items`."""
+    for inner in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        _give_items(inner)
+    if isinstance(schema, dict) and "prefixItems" in schema and "items" not in schema:
+        kinds = list({json.dumps(each, sort_keys=True): each for each in schema["prefixItems"]}.values())
+        schema["items"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
 
 
 Responses = dict[int | str, dict[str, Any]]

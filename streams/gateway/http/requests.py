@@ -5,19 +5,23 @@ another site must not reach it: a request that a browser marks as coming from an
 `Origin`). No page needs a secret for that.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from difflib import get_close_matches
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.routing import BaseRoute, Route
 
 from streams.gateway.http.openapi import operation_id
 from streams.gateway.http.presentation import clean_line
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 
+Model = TypeVar("Model", bound=BaseModel)
 MAX_PARAMETER_CHARS = 60
 
 
@@ -29,6 +33,18 @@ def api_router(tag: str) -> APIRouter:
         dependencies=[Depends(refuse_unknown), Depends(_keep_from_caches)],
         generate_unique_id_function=operation_id,
     )
+
+
+def compatible_router(prefix: str) -> APIRouter:
+    """Return a router that answers as another service does: it takes parameters that it does not know."""
+    return APIRouter(prefix=prefix, include_in_schema=False, dependencies=[Depends(_keep_from_caches)])
+
+
+def answer_head(routes: Iterable[BaseRoute]) -> None:
+    """Make each route that answers GET answer HEAD, too (RFC 9110, 9.3.2). The server leaves the content out."""
+    for route in routes:
+        if isinstance(route, Route | APIRoute) and route.methods and "GET" in route.methods:
+            route.methods.add("HEAD")
 
 
 async def _keep_from_caches(response: Response) -> None:
@@ -54,18 +70,39 @@ MAX_FORM_FIELDS = 20
 
 async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a posted form, the last of each name, and the text of a file. Raises ProblemError."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FORM_BYTES:
-            raise ProblemError(Problem("form-too-large"))
+    body = await _read_body(request, MAX_FORM_BYTES, Problem("form-too-large"))
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
-        return await _read_parts(request, bytes(body))
+        return await _read_parts(request, body)
     try:
         fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
     except ValueError:
         raise ProblemError(_invalid()) from None
     return {name: values[-1] for name, values in fields.items()}
+
+
+async def read_json(request: Request, kind: type[Model], max_bytes: int) -> Model:
+    """Return the JSON that was sent, as a model. Raises ProblemError: it is too large, no JSON, or not as described."""
+    hint = f"Send at most {max_bytes:,} bytes."
+    too_large = Problem("form-too-large", "The body is too large.", hint, title="The request is too large")
+    body = await _read_body(request, max_bytes, too_large)
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        name = ".".join(clean_line(str(step)) for step in fault["loc"])[:MAX_PARAMETER_CHARS]
+        detail = f"{name or 'The body'}: {clean_line(fault['msg'])}."
+        raise ProblemError(
+            invalid_parameter(name, detail) if name else Problem("invalid-request", detail, "Send a JSON object.")
+        ) from None
+
+
+async def _read_body(request: Request, max_bytes: int, too_large: Problem) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > max_bytes:
+            raise ProblemError(too_large)
+    return bytes(body)
 
 
 async def _read_parts(request: Request, body: bytes) -> dict[str, str]:

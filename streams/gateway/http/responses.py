@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from streams.errors import InvalidQuery, SearchUnavailable
 from streams.gateway.http.presentation import clean_line
+from streams.gateway.http.problem_forms import form_of
 from streams.gateway.http.problems import (
     MEDIA_TYPE,
     Problem,
@@ -59,7 +60,10 @@ def _problem_of(request: Request, error: Exception) -> Problem:
 
 
 def respond(request: Request, problem: Problem, views: Views) -> Response:
-    """Return the problem as a page for people or as JSON for programs."""
+    """Return the problem as a page for people or as JSON for programs, in the form of the API that was asked."""
+    if form := form_of(request.url.path):
+        headers = {"Cache-Control": "no-store", **problem.headers}
+        return Response(orjson.dumps(form(problem)), problem.status, headers, media_type="application/json")
     if wants_html(request):
         content = views.render("problem.html", request, problem=problem, **_search_box(request))
         return HTMLResponse(content, status_code=problem.status, headers={"Vary": "Accept", **problem.headers})

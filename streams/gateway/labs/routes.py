@@ -27,7 +27,7 @@ def labs_routes(
     router = APIRouter(include_in_schema=False)
     capacity = LabsCapacity()
 
-    @router.api_route("/labs/page", methods=["GET", "HEAD"])
+    @router.get("/labs/page")
     async def labs(request: Request, url: str = "") -> Response:
         data = await look_up(context, url, await visible_to())
         async with capacity.slot():
@@ -36,7 +36,7 @@ def labs_routes(
             content = await asyncio.to_thread(views.render, "labs_page.html", request, view=view)
         return HTMLResponse(content, headers={"Cache-Control": "no-store"})
 
-    @router.api_route("/labs/statements", methods=["GET", "HEAD"])
+    @router.get("/labs/statements")
     async def statements(
         request: Request, url: str = "", show: str = "", kind: str = "", words: str = "", ask: str = "", start: int = 0
     ) -> Response:

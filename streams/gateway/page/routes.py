@@ -54,7 +54,7 @@ _NO_STORE = {"Cache-Control": "no-store"}
 def page_html_routes(context: GatewayContext, views: Views, guard: Guard) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
-    @router.api_route("/page", methods=["GET", "HEAD"])
+    @router.get("/page")
     async def page(request: Request, url: str = "") -> Response:
         if not url.strip():
             return HTMLResponse(views.render("page_form.html", request, problem=None))

@@ -71,7 +71,7 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
         refuse_other_sites(request)
         return await read_form(request)
 
-    @router.api_route(HERE, methods=["GET", "HEAD"])
+    @router.get(HERE)
     async def preferences(request: Request) -> Response:
         return show(request, cookies.read(request))
 
@@ -97,7 +97,7 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
             return show(request, cookies.read(request), status=400, error=error.args[0])
         return saved(request, own, says, _page_of_form(form), site=host, rule=undo)
 
-    @router.api_route(f"{HERE}/export", methods=["GET", "HEAD"])
+    @router.get(f"{HERE}/export")
     async def export(request: Request) -> Response:
         content = cookies.read(request).model_dump_json(indent=2) + "\n"
         headers = {
@@ -107,7 +107,7 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
         }
         return Response(content, media_type="application/json", headers=headers)
 
-    @router.api_route(f"{HERE}/shared", methods=["GET", "HEAD"])
+    @router.get(f"{HERE}/shared")
     async def shared(request: Request, p: str = "") -> Response:
         try:
             found = read_link(p)

@@ -83,10 +83,7 @@ def search_api_routes(service: SearchService, guard: Guard) -> APIRouter:
             explain=explain,
             accepted=request.headers.get("accept-language", ""),
         )
-        running = service.start(q, charge.visible, given, exact=exact)
-        answer = await running.answer()
-        charge.spend(service.cost_of(answer))
-        return answer
+        return await service.ask(q, charge, given, exact=exact)
 
     return router
 

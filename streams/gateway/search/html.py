@@ -84,11 +84,11 @@ def search_html_routes(
 ) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
-    @router.api_route("/", methods=["GET", "HEAD"])
+    @router.get("/")
     async def home(request: Request) -> Response:
         return HTMLResponse(views.render("home.html", request), headers={"Cache-Control": "public, max-age=300"})
 
-    @router.api_route("/search", methods=["GET", "HEAD"])
+    @router.get("/search")
     async def search(
         request: Request,
         q: str = "",

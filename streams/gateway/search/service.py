@@ -13,6 +13,7 @@ from schemas.ids import query_hash
 from streams.errors import RiffleError
 from streams.gateway.access.bucket import cost_of_search
 from streams.gateway.access.clients import limit
+from streams.gateway.access.guard import Charge
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answer_model import SearchAnswer
 from streams.gateway.search.answers import add_beside, found_statements, to_search_answer
@@ -141,6 +142,14 @@ class SearchService:
     def cost_of(self, answer: SearchAnswer) -> int:
         """Return the work units of a page of results."""
         return cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=self.reranks)
+
+    async def ask(
+        self, text: str, charge: Charge, given: Parameters = FIRST_PAGE, *, exact: bool = False
+    ) -> SearchAnswer:
+        """Return the whole answer to a program, which pays for it. Raises InvalidQuery and SearchUnavailable."""
+        answer = await self.start(text, charge.visible, given, exact=exact).answer()
+        charge.spend(self.cost_of(answer))
+        return answer
 
     async def find(self, text: str, visible: Visible) -> Found:
         """Return the first results of a query as data, without what comes beside them. Raises SearchUnavailable."""

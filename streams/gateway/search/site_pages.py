@@ -24,7 +24,7 @@ CACHE = {"Cache-Control": "private, max-age=60"}
 def site_routes(service: SearchService, guard: Guard, views: Views) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
-    @router.api_route("/sites/{name}", methods=["GET", "HEAD"])
+    @router.get("/sites/{name}")
     async def site(
         request: Request,
         name: str,

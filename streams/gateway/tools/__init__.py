@@ -1,1 +1,1 @@
-"""Tools for language models by the Model Context Protocol (MCP): search, page, similar, answer, extract."""
+"""Tools for language models by the Model Context Protocol (MCP): search, fetch, page, similar, answer, extract."""

@@ -9,11 +9,12 @@ counted as any request's, on the same budget.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx2
 from fastapi import FastAPI
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -21,7 +22,6 @@ from streams.client import AsyncRiffle
 from streams.plain_http import plain_async_client
 
 if TYPE_CHECKING:
-    from mcp.server.mcpserver import Context
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH = "/mcp"
@@ -76,8 +76,7 @@ class ToolsEndpoint:
             await self._stop.wait()
 
     @asynccontextmanager
-    async def _open_client(self, ctx: "Context[Any, Any]") -> AsyncIterator[AsyncRiffle]:
-        request = ctx.request_context.request
+    async def _open_client(self, request: Request | None) -> AsyncIterator[AsyncRiffle]:
         given = request.headers if request is not None else Headers()
         client = request.client if request is not None else None
         transport = httpx2.ASGITransport(self._app, client=(client.host, client.port) if client else ("", 0))
