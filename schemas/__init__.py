@@ -6,6 +6,7 @@ import `streams`, so that other services can depend on it.
 
 from schemas.crawl import OriginChanged, PageDiscovered, PageFetched, PageScheduled, PageSettled
 from schemas.envelope import Envelope, Event, InvalidEvent, NewerEvent
+from schemas.hooks import HookDue
 from schemas.knowledge import EntityChanged
 from schemas.links import LinkFound
 from schemas.operations import OperationAudited
@@ -37,6 +38,7 @@ EVENTS: tuple[type[Event], ...] = (
     ResultClicked,
     EntityChanged,
     OperationAudited,
+    HookDue,
 )
 """All events, in the order of a page's journey."""
 
@@ -45,6 +47,7 @@ __all__ = [
     "EntityChanged",
     "Envelope",
     "Event",
+    "HookDue",
     "InvalidEvent",
     "LinkFound",
     "NewerEvent",

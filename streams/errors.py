@@ -10,6 +10,7 @@
     │   ├── ThreadEnded
     │   ├── EventOverdue
     │   ├── EventEarly
+    │   ├── NotHeard
     │   └── SearchUnavailable
     ├── PageErased            the event's page was removed on request, with the blobs that the event refers to
     ├── PoisonError           don't try again: the event itself has a fault
@@ -76,6 +77,10 @@ class EventOverdue(TransientError):
 
 class EventEarly(TransientError):
     """An event's times are later than this machine's, by more than clocks may differ."""
+
+
+class NotHeard(TransientError):
+    """The receiver of a webhook did not take an event. It is tried again later, and not at once."""
 
 
 class SearchUnavailable(TransientError):

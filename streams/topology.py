@@ -12,6 +12,7 @@ from schemas import (
     EVENTS,
     EntityChanged,
     Event,
+    HookDue,
     LinkFound,
     OperationAudited,
     OriginChanged,
@@ -253,6 +254,16 @@ STAGES: tuple[Stage, ...] = (
         beside_journey=True,
     ),
     Stage(
+        name="hooks",
+        says="tells programs by webhooks which pages became searchable, and which were removed",
+        inputs=(PageIndexed, PageRemoved, HookDue),
+        outputs=(HookDue,),
+        agent="streams.hooks.agent:build",
+        concurrency=256,
+        beside_journey=True,
+        order="none",  # no order is promised
+    ),
+    Stage(
         name="knowledge",
         says="merges what sources say about an entity, for its panel",
         inputs=(EntityChanged,),
@@ -327,15 +338,18 @@ def topics_needed(stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
     return tuple(topic for topic in topics_of(EVENTS, stages) if topic.name in names)
 
 
-OUTSIDE_PRODUCERS: dict[type[Event], str] = {
-    PageDiscovered: "`riffle crawl`",
-    PageFetched: "`riffle import`",
-    PageRemoved: "operators",
-    QueryAsked: "gateway",
-    QueryMade: "gateway",
-    ResultClicked: "gateway",
-    EntityChanged: "`riffle import`",
-    OperationAudited: "operators",
+GATEWAY = "gateway"
+"""Name of the gateway as a producer and as a principal."""
+OUTSIDE_PRODUCERS: dict[type[Event], tuple[str, ...]] = {
+    PageDiscovered: ("`riffle crawl`", GATEWAY),
+    PageFetched: ("`riffle import`", GATEWAY),
+    PageRemoved: ("operators", GATEWAY),
+    QueryAsked: (GATEWAY,),
+    QueryMade: (GATEWAY,),
+    ResultClicked: (GATEWAY,),
+    EntityChanged: ("`riffle import`",),
+    OperationAudited: ("operators",),
+    HookDue: (GATEWAY,),
 }
 """Events with producers that are not stages, for the diagram and the docs."""
 WHEN_SENT: dict[type[Event], str] = {
@@ -346,8 +360,6 @@ WHEN_SENT: dict[type[Event], str] = {
 """Events that nobody sends by default, and the setting with which they are sent."""
 
 
-GATEWAY = "gateway"
-"""Name of the gateway as a producer and as a principal."""
 READER_GROUP = "riffle-reader-"
 """Prefix of the group of each command that reads a topic by itself. Such a group never commits an offset."""
 
@@ -371,9 +383,12 @@ def grants(stages: tuple[Stage, ...] = STAGES) -> list[Grant]:
     its dead letters. Replays are written by operators. A stage that starts the journey of pages also sees how far
     behind the later stages are.
     """
-    produced = (event for event, producer in OUTSIDE_PRODUCERS.items() if producer == GATEWAY)
-    of_gateway = (Grant(GATEWAY, "write", "topic", event.topic) for event in produced)
-    return sorted({*of_gateway, *(grant for one in stages for grant in stage_grants(one, stages))})
+    produced = [event for event, producers in OUTSIDE_PRODUCERS.items() if GATEWAY in producers]
+    ahead = [one.urgent_topic for one in stages if set(one.urgent) & set(produced)]
+    of_gateway = (Grant(GATEWAY, "write", "topic", topic) for topic in (*(event.topic for event in produced), *ahead))
+    read = [Grant(GATEWAY, "read", "topic", event.topic) for event in (PageFetched, PageIndexed, PageRemoved)]
+    read.append(Grant(GATEWAY, "read", "group", READER_GROUP, is_prefix=True))
+    return sorted({*of_gateway, *read, *(grant for one in stages for grant in stage_grants(one, stages))})
 
 
 def stage_grants(one: Stage, stages: tuple[Stage, ...] = STAGES) -> Iterator[Grant]:

@@ -27,7 +27,7 @@ from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.hosts.robots_state import Robots
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks, MemoryNotes
 from streams.stores.opener import Stores
 from streams.stores.protocols import FrontierHost, FrontierUrl, HostRows, QueueEntry
 
@@ -102,7 +102,11 @@ def measure(hosts: int, urls: int, leases: int) -> dict[str, Any]:
 async def _measure(hosts: int, urls: int, leases: int) -> dict[str, Any]:
     store = GeneratedStore(hosts, urls)
     stores = Stores(
-        blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+        blobs=MemoryBlobs(),
+        frontier=store,
+        fingerprints=MemoryFingerprints(),
+        host_links=MemoryHostLinks(),
+        notes=MemoryNotes(),
     )
     sent: list[Event] = []
     now = START + SECOND

@@ -37,7 +37,7 @@ from streams.settings import CrawlSettings, Settings
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.session import CassandraSession, connect
 from streams.stores.host_buckets import bucket_of
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryHostLinks
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryHostLinks, MemoryNotes
 from streams.stores.opener import Stores
 from streams.stores.protocols import (
     FIRST_URLS,
@@ -118,7 +118,11 @@ async def _assign(store: CassandraFrontier, hosts: int) -> dict[str, Any]:
 
 def new_agent(store: CassandraFrontier, settings: CrawlSettings) -> FrontierAgent:
     stores = Stores(
-        blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+        blobs=MemoryBlobs(),
+        frontier=store,
+        fingerprints=MemoryFingerprints(),
+        host_links=MemoryHostLinks(),
+        notes=MemoryNotes(),
     )
     return FrontierAgent(settings, stores)
 

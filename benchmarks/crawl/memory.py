@@ -45,7 +45,14 @@ from streams.resources import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, retu
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks, MemoryPaceHolds
+from streams.stores.memory import (
+    MemoryBlobs,
+    MemoryFingerprints,
+    MemoryFrontier,
+    MemoryHostLinks,
+    MemoryNotes,
+    MemoryPaceHolds,
+)
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord, StoredPart
 from streams.stores.protocols import CRAWL_BUCKETS, LinkGroup
@@ -130,6 +137,7 @@ class Crawl:
             host_links=MemoryHostLinks(),
             pages=NoPages(),  # type: ignore[arg-type] # the fetch stage calls these two
             pace_holds=NoHolds(),
+            notes=MemoryNotes(),
         )
         self.frontier = FrontierAgent(settings, stores)
         self.fetch = FetchAgent(settings, stores)

@@ -171,7 +171,7 @@ async def measure(
 ) -> dict[str, Any]:
     collection = await stores.vectors.ensure(await stores.embedder.info())
     asked = await asyncio.to_thread(questions_of, pages, filled, questions)
-    gateway = asyncio.create_task(serve(settings, publish=None))
+    gateway = asyncio.create_task(serve(settings))
     try:
         await ready(settings)
         measured = await asyncio.to_thread(ask_all, settings, asked)

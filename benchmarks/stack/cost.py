@@ -29,7 +29,7 @@ from benchmarks.machine import machine, table
 from benchmarks.own_servers import RIFFLE
 from schemas import EVENTS, PageDiscovered, PageFetched
 from streams.commands.console import AsJson, command, err, out, print_json
-from streams.commands.pages.seeds import seed
+from streams.crawl.seeds import seed
 from streams.errors import UsageError
 from streams.local.demo import unpack
 from streams.runtime.connection import client_config

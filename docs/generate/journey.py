@@ -16,7 +16,7 @@ def journey_diagram() -> str:
     lines += [f'    {stage.name}["{stage.name}"]' for stage in drawn]
     for event in EVENTS:
         readers = [s.name for s in drawn if event in s.inputs] or ["subscribers"]
-        writers = [s.name for s in drawn if event in s.outputs] or [OUTSIDE_PRODUCERS.get(event, "")]
+        writers = [s.name for s in drawn if event in s.outputs] or OUTSIDE_PRODUCERS.get(event, ("",))
         if not any(event in s.inputs or event in s.outputs for s in STAGES):
             continue
         for writer in writers:
@@ -79,9 +79,9 @@ letters are in `NAME.dead`, for 90 days (see `riffle dead-letters`).
 
 
 def _writers(event: type[Event]) -> str:
-    outside = [OUTSIDE_PRODUCERS[event]] if event in OUTSIDE_PRODUCERS else []
+    outside = OUTSIDE_PRODUCERS.get(event, ())
     setting = f"; nobody by default (`{WHEN_SENT[event]}`)" if event in WHEN_SENT else ""
-    return ", ".join([stage.name for stage in STAGES if event in stage.outputs] + outside) + setting
+    return ", ".join([stage.name for stage in STAGES if event in stage.outputs] + [*outside]) + setting
 
 
 def _readers(event: type[Event]) -> str:

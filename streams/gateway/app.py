@@ -15,6 +15,8 @@ from streams.gateway.access.guard import Guard
 from streams.gateway.answers.api import answer_api_routes
 from streams.gateway.answers.html import AnswerSection, ask_html_routes
 from streams.gateway.answers.service import ModelAnswers, open_answers
+from streams.gateway.changes.hooks import hook_routes
+from streams.gateway.changes.stream import Follow, no_kafka, stream_routes
 from streams.gateway.clicks.links import OutgoingLinks, click_keys
 from streams.gateway.clicks.routes import click_routes
 from streams.gateway.compatible.loading import PageLoader
@@ -51,12 +53,17 @@ from streams.gateway.search.site_pages import site_routes
 from streams.gateway.suggest.routes import suggest_routes
 from streams.gateway.suggest.service import SuggestService
 from streams.gateway.tools.http import ToolsEndpoint, install_tools
+from streams.gateway.writing.crawls import crawl_routes
+from streams.gateway.writing.pages import own_page_routes
 from streams.knowledge.lookup.source import PanelSource
 from streams.search.core import AnySource
 from streams.seen.stores import SeenStores
 from streams.settings import Settings
 from streams.stores.opener import Stores
 from streams.stores.protocols import EVERYTHING, Visible
+from streams.writing.crawls import Crawls, NoKafka, Publisher
+from streams.writing.idempotency import Repetitions
+from streams.writing.pages import OwnPages
 
 
 @dataclass(slots=True)
@@ -92,12 +99,15 @@ def create_app(
     *,
     publish: Publish | None,
     clock: Clock,
+    writes: Publisher | None = None,
+    follow: Follow | None = None,
     explainer: Explainer | None = None,
     sources: Callable[[GatewayContext], Sequence[AnySource]] = sources_of,
 ) -> FastAPI:
     """Return the gateway over these stores. The fields of `stores` may be filled, or exchanged, while it runs.
 
-    `publish` sends query events; with None they are not sent. `sources` answer beside the results. The caller closes
+    `publish` sends query events; with None they are not sent. `writes` sends what programs write, and `follow` reads
+    events for them; with None, their paths answer 503. `sources` answer beside the results. The caller closes
     `app.state.gateway` at the end.
     With an admin port in the settings, `app.state.admin` is the operators' app, otherwise None.
     """
@@ -125,7 +135,18 @@ def create_app(
         help_routes(views, suggest if has_suggestions else None),
         static_routes(views, settings.gateway.public_url),
     )
+    sender = writes or NoKafka()
+
+    def now() -> int:
+        return micros_from_utc(clock())
+
+    crawls = Crawls(stores, sender, settings.crawl, now)
+    repetitions = Repetitions(stores)
     public = (
+        crawl_routes(context, crawls, repetitions, guard),
+        stream_routes(context, guard, crawls, follow or no_kafka),
+        hook_routes(context, guard, sender, repetitions),
+        own_page_routes(context, OwnPages(stores, sender, settings.crawl, now), guard),
         search_api_routes(gateway.search, guard),
         contents_routes(context, guard),
         feed_routes(gateway.search, guard, settings.gateway.public_url),

@@ -5,7 +5,7 @@ import contextlib
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,8 +20,8 @@ from streams.errors import StartError
 from streams.gateway.app import create_app
 from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.lazy_stores import TO_SERVE, OpenStores, open_lazily
-from streams.gateway.search.query_events import Publish
 from streams.resources import exempt_loaded_objects
+from streams.runtime.change_reader import ChangeReader, read_place
 from streams.runtime.health_thread import HealthThread
 from streams.runtime.producer import EventProducer
 from streams.settings import GatewaySettings, Settings
@@ -47,10 +47,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, publish: Publish | None = None, *, open_store: OpenStores = TO_SERVE) -> None:
+async def serve(settings: Settings, kafka: "GatewayEvents | None" = None, *, open_store: OpenStores = TO_SERVE) -> None:
     """Serve until SIGINT or SIGTERM, then finish the running requests. Raises StartError if the port is taken.
 
-    `publish` sends query events; with None they are not sent. The gateway starts without a store that is down.
+    `kafka` sends the gateway's events; with None they are not sent. The gateway starts without a store that is down.
     """
     with contextlib.ExitStack() as sockets:
         listening = sockets.enter_context(contextlib.closing(listen(settings.gateway)))
@@ -60,7 +60,14 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_stor
             admin = sockets.enter_context(contextlib.closing(listen(settings.gateway, admin_port, "ADMIN_PORT")))
         sockets.enter_context(traced("gateway", settings.otlp_endpoint, settings.trace_share))
         async with open_lazily(settings, open_store=open_store) as stores:
-            app = create_app(settings, stores, publish=publish, clock=lambda: datetime.now(UTC))
+            app = create_app(
+                settings,
+                stores,
+                publish=kafka,
+                writes=kafka,
+                follow=kafka.follow if kafka else None,
+                clock=lambda: datetime.now(UTC),
+            )
             # The language model is read before anyone can ask, or the first query would wait for it.
             await asyncio.to_thread(app.state.gateway.search.warm_up)
             exempt_loaded_objects()
@@ -179,20 +186,37 @@ def _stop(servers: Sequence[uvicorn.Server]) -> None:
         server.should_exit = True
 
 
-class QueryPublisher:
-    """The sender of query events. It connects with the first event, so that the gateway starts without Kafka."""
+class GatewayEvents:
+    """The sender of the gateway's events. It connects with the first one, so that the gateway starts without Kafka."""
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._producer = EventProducer(settings, "gateway")
         self._started = False
         self._lock = asyncio.Lock()
 
     async def __call__(self, event: Event, cause: str | None = None) -> None:
+        """Send an event. Raises StoreUnavailable."""
+        await self._start()
+        await self._producer(event, cause)
+
+    async def send_ahead(self, events: Iterable[Event], cause: str | None = None) -> None:
+        """Send events ahead of all others (`EventProducer.send_ahead`). Raises StoreUnavailable."""
+        await self._start()
+        await self._producer.send_ahead(events, cause)
+
+    async def follow(self, events: Sequence[type[Event]], place: str, since: datetime | None) -> ChangeReader:
+        """Return a reader that goes on at a place. Raises StoreUnavailable, and ValueError for one that is none."""
+        known = read_place(place) if place else None
+        if place and known is None:
+            raise ValueError("this is no place")
+        return await asyncio.to_thread(ChangeReader, self._settings, events, known, since)
+
+    async def stop(self) -> None:
+        await self._producer.stop()
+
+    async def _start(self) -> None:
         async with self._lock:
             if not self._started:
                 await self._producer.start()
                 self._started = True
-        await self._producer(event, cause)
-
-    async def stop(self) -> None:
-        await self._producer.stop()

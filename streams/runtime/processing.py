@@ -7,6 +7,7 @@
     TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first to the topic
                         with the short delay, and after the last attempt there to the dead-letter topic
     EventEarly          its times are in the future: retry topics at once, and it is handled if its time comes meanwhile
+    NotHeard            the receiver of a webhook is away: the retry topics at once, for HOOK_ROUNDS passes
     EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
@@ -37,6 +38,7 @@ from streams.errors import (
     EventOverdue,
     MissingBlob,
     NotDelivered,
+    NotHeard,
     PoisonError,
     RecordTooLarge,
     TransientError,
@@ -65,6 +67,8 @@ MAX_BACKOFF_SECONDS = 10.0
 OUTAGE_ROUNDS = 1_440
 """Maximum number of passes through the retry topics because of an outage or an upgrade: about a day with the default
 delay."""
+HOOK_ROUNDS = 300
+"""Maximum number of passes through the retry topics for a webhook: about five hours with the default delay."""
 SHORT_ROUNDS = 2
 """Number of passes through the retry topic with the short delay. All later ones are long."""
 LONG_DELAY = 12
@@ -268,7 +272,7 @@ class Processor:
         ]
 
     def _retries_in_place(self, error: Exception) -> int:
-        if isinstance(error, EventOverdue):
+        if isinstance(error, EventOverdue | NotHeard):
             return 0
         if isinstance(error, TransientError) or is_outage(error):
             return self.retries.in_place
@@ -280,6 +284,7 @@ class Processor:
         rounds = -(-attempts // tries_a_round)
         waits_for_better = is_outage(error) or isinstance(error, NewerEvent)
         limit = OUTAGE_ROUNDS if waits_for_better else self.retries.topic_attempts
+        limit = HOOK_ROUNDS if isinstance(error, NotHeard) else limit
         if not (waits_for_better or isinstance(error, TransientError)) or rounds > limit:
             await self._send_to_dead_topic(origin, error, attempts)
             return "dead"

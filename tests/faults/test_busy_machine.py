@@ -17,7 +17,7 @@ from uuid import uuid4
 import pytest
 
 from streams.commands.pages.crawl import run_crawl
-from streams.commands.pages.seeds import seed
+from streams.crawl.seeds import seed
 from streams.local.demo import unpack
 from streams.local.home import running_state
 from streams.settings import Settings

@@ -31,7 +31,7 @@ import pytest
 
 from schemas import PageDiscovered, PageIndexed
 from streams.commands.pages.crawl import run_crawl
-from streams.commands.pages.seeds import seed
+from streams.crawl.seeds import seed
 from streams.errors import StoreUnavailable
 from streams.local.demo import unpack
 from streams.runtime.topics import describe_topics

@@ -18,9 +18,9 @@ from streams.commands.pages.crawl_report import CrawlEnd, report
 from streams.commands.pages.left_out import LeftOutLinks, describe_left_out
 from streams.commands.pages.pauses import find_pauses
 from streams.commands.pages.seed_reasons import explain_seeds
-from streams.commands.pages.seeds import as_sitemap, seed
 from streams.commands.watching import Seen
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
+from streams.crawl.seeds import as_sitemap, seed
 from streams.ledger.agent import LedgerAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.stores.opener import Stores

@@ -26,7 +26,7 @@ from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import partition_of
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks, MemoryNotes
 from streams.stores.opener import Stores
 from tests.stages.found_links import found
 
@@ -140,6 +140,7 @@ class World:
         self.fingerprints = MemoryFingerprints()
         self.host_links = MemoryHostLinks()
         self.blobs = MemoryBlobs()
+        self.notes = MemoryNotes()
         self.inputs: list[tuple[Event, UUID]] = []
         self.removed: dict[UUID, PageRemoved] = {}
         self.fetches: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
@@ -181,6 +182,7 @@ class World:
         self._process = Process(self.rng, self._probability, self._flaky)
         stores = Stores(
             blobs=self.blobs,
+            notes=self.notes,
             host_links=self.host_links,
             frontier=StoreOfProcess(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
             fingerprints=StoreOfProcess(self.fingerprints, self._process),  # type: ignore[arg-type]  # forwards all calls

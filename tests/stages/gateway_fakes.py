@@ -15,6 +15,7 @@ from schemas import Event
 from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
+from streams.gateway.changes.stream import Follow
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import templates
 from streams.gateway.http.metrics import Metrics
@@ -38,6 +39,7 @@ from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
+from streams.writing.crawls import Publisher
 from tests.stages.lazy_routes import use_lazy_routes
 
 use_lazy_routes()
@@ -134,6 +136,8 @@ def gateway(
     queries: QueriesSettings | None = None,
     access: AccessSettings | None = None,
     answers: AnswersSettings | None = None,
+    writes: Publisher | None = None,
+    follow: Follow | None = None,
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer.
 
@@ -165,6 +169,8 @@ def gateway(
         settings,
         stores,
         publish=publish or append,
+        writes=writes,
+        follow=follow,
         clock=lambda: NOW,
         explainer=explainer,
         sources=lambda context: sources_of(context) if sources is None else sources,

@@ -11,7 +11,8 @@ from streams.allowed_origins import AllowedOrigins
 from streams.cli import app
 from streams.commands.pages import crawl as crawling
 from streams.commands.pages.seed_reasons import explain_seeds
-from streams.commands.pages.seeds import as_sitemap, describe_rewritten, read_seeds, seed
+from streams.commands.pages.seeds import describe_rewritten, read_seeds
+from streams.crawl.seeds import as_sitemap, seed
 from streams.errors import UsageError
 from streams.ledger.agent import LedgerAgent
 from streams.ledger.history import history_of

@@ -12,7 +12,7 @@ from schemas import Event, PageDiscovered
 from streams.crawl.frontier.agent import FrontierAgent
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.errors import PoisonError
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks, MemoryNotes
 from streams.stores.opener import Stores
 from tests.frontier_rows import stored_url
 from tests.stages.found_links import found
@@ -165,7 +165,11 @@ def at(now: int) -> Callable[[], int]:
 
 def agent(store: Any, now: Callable[[], int] | None = None, blobs: Any = None) -> FrontierAgent:
     stores = Stores(
-        blobs=blobs or MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+        blobs=blobs or MemoryBlobs(),
+        frontier=store,
+        fingerprints=MemoryFingerprints(),
+        host_links=MemoryHostLinks(),
+        notes=MemoryNotes(),
     )
     made = FrontierAgent(SETTINGS, stores, now=now or at(START))
     made.dispatcher.assign(frozenset({0}))

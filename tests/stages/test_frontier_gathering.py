@@ -17,7 +17,7 @@ from streams.crawl.frontier.hosts.unwritten import NotWritten, UnwrittenRows
 from streams.crawl.frontier.progress import crawl_progress
 from streams.errors import PoisonError
 from streams.runtime.agent import Delivery
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks, MemoryNotes
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostRows
 from tests.frontier_rows import stored_url
@@ -150,7 +150,11 @@ def links(name: str, **fields: Any) -> Delivery:
 
 def busy_agent(store: MemoryFrontier, seconds: float) -> FrontierAgent:
     stores = Stores(
-        blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+        blobs=MemoryBlobs(),
+        frontier=store,
+        fingerprints=MemoryFingerprints(),
+        host_links=MemoryHostLinks(),
+        notes=MemoryNotes(),
     )
     agent = FrontierAgent(SETTINGS, stores, now=lambda: START, max_gathering_seconds=seconds)
     agent.dispatcher.assign(frozenset({0}))

@@ -17,12 +17,15 @@ from schemas import (
     PageRemoved,
 )
 from schemas.ids import page_id
+from streams.crawl.cancelled import cancel_crawl
 from streams.crawl.frontier.host_caches import ORDERS_SECONDS
+from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.urls import host_of
 from streams.maintenance.frontier_hosts import change_order, due_hosts, view_host
 from streams.maintenance.host_pages import SETTLING_SECONDS, HostProgress, Send, remove_pages, restore_pages
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
+from streams.stores.opener import Stores
 from streams.stores.page_record import Fetched
 from streams.stores.protocols import ALL_HOSTS, HostOrder
 from tests.inline_sandbox import inline_parse_pool
@@ -95,6 +98,22 @@ async def test_a_purged_queue_is_dropped_and_may_be_filled_again() -> None:
     await web.run(hours=1)
     assert len(web.pages()) <= fetched + 6
     web.seed(f"https://{HOST}/49")
+    await web.run(hours=1)
+    assert web.pages()[-1] == f"https://{HOST}/49"
+
+
+async def test_a_cancelled_crawl_asks_for_nothing_more_and_another_crawl_does() -> None:
+    web = world(pages=50)
+    await web.run(hours=10 / 3_600)
+    fetched = len(web.pages())
+    assert fetched
+    await cancel_crawl(web.notes, "c")
+    await web.run(hours=1)
+    assert len(web.pages()) <= fetched + 6, "requests under way end, and the workers follow within seconds"
+    progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
+    assert progress.answered
+    assert progress.refused > 30
+    web.seed(f"https://{HOST}/49", crawl_id="two")
     await web.run(hours=1)
     assert web.pages()[-1] == f"https://{HOST}/49"
 

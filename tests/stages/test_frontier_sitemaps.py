@@ -8,10 +8,10 @@ import pytest
 
 from schemas import PageFetched, PageSettled
 from schemas.ids import event_id, page_id
-from streams.commands.pages.seeds import as_sitemap, seed
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.scope import make_patterns
+from streams.crawl.seeds import as_sitemap, seed
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.stores.opener import Stores

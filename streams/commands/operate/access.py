@@ -28,11 +28,12 @@ from streams.commands.console import (
 from streams.crawl.audiences import change_audiences
 from streams.errors import UsageError
 from streams.gateway.access.bucket import spending_of_day
-from streams.gateway.access.clients import ID_BYTES, PREFIX, SCOPES, SECRET_BYTES, expires_at, make_key
+from streams.gateway.access.clients import ID_BYTES, PREFIX, READING_SCOPES, SCOPES, SECRET_BYTES, expires_at, make_key
 from streams.search.query_language.matching import ascii_host
 from streams.search.request import MAX_DOMAINS
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import ApiKey, Site
+from streams.writing.rights import EVERY_HOST
 
 keys_app = command_group("Keys of the API: make, list, revoke.")
 MAX_NAME_CHARS = 100
@@ -43,25 +44,48 @@ _MICROS = 1_000_000
 @command
 async def add_key(
     name: Annotated[str, typer.Argument(help="What you call the key: a program or a customer.")],
-    scope: Annotated[list[str] | None, typer.Option(help="search, pages, extract or answer. Default: all.")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="search, pages, extract, answer, write, changes. Default: the first four.")
+    ] = None,
     expires_days: Annotated[float, typer.Option(min=0, help="Days until the key expires. 0: never.")] = 0,
     per_minute: Annotated[int, typer.Option(min=0, help="Work units a minute. 0: as the settings say.")] = 0,
     per_day: Annotated[int, typer.Option(min=0, help="Work units a day. 0: as the settings say.")] = 0,
     site: Annotated[str, typer.Option(help="Only the pages of this site (`riffle sites`).")] = "",
+    host: Annotated[
+        list[str] | None,
+        typer.Option(help="With write: a domain, or `*`, whose pages it may write. Default: those of --site."),
+    ] = None,
+    writes_per_day: Annotated[int, typer.Option(min=0, help="With write: pages a day. 0: 10,000.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Make a key, and print it. It is printed only now: what is stored is a hash of it.
 
-    Example:  riffle keys add "weekly report" --scope search --expires-days 90 --per-minute 600
+    Examples:
+
+        riffle keys add "weekly report" --scope search --expires-days 90 --per-minute 600
+        riffle keys add "our handbook" --scope search --scope write --scope changes --host docs.example.org
     """
-    scopes = tuple(dict.fromkeys(scope or SCOPES))
+    scopes = tuple(dict.fromkeys(scope or READING_SCOPES))
     if unknown := [each for each in scopes if each not in SCOPES]:
         raise UsageError(f"there is no scope {unknown[0]!r}. The scopes are {', '.join(SCOPES)}")
     if not 1 <= len(name) <= MAX_NAME_CHARS:
         raise UsageError(f"a name has 1 to {MAX_NAME_CHARS} characters")
+    hosts = _written_hosts(scopes, host or (), site)
+    if writes_per_day and "write" not in scopes:
+        raise UsageError("--writes-per-day is for a key with --scope write")
     now = now_micros()
     wanted = ApiKey(
-        "", name, b"", scopes, now, expires_at(now, expires_days) if expires_days else 0, 0, per_minute, per_day, site
+        id="",
+        name=name,
+        digest=b"",
+        scopes=scopes,
+        created=now,
+        expires=expires_at(now, expires_days) if expires_days else 0,
+        per_minute=per_minute,
+        per_day=per_day,
+        site=site,
+        hosts=hosts,
+        writes_per_day=writes_per_day,
     )
     text, key = make_key(wanted, secrets.token_bytes(ID_BYTES + SECRET_BYTES))
     async with open_stores(load_settings(), ["records"]) as stores:
@@ -73,6 +97,22 @@ async def add_key(
         return
     out.print(text)
     err.print("Keep it now: it is not shown again. Send it as `Authorization: Bearer KEY`.")
+
+
+def _written_hosts(scopes: Sequence[str], named: Sequence[str], site: str) -> tuple[str, ...]:
+    """Return the domains whose pages a key may write, as they are stored. Raises UsageError."""
+    if "write" not in scopes:
+        if named:
+            raise UsageError("--host is for a key with --scope write")
+        return ()
+    if bool(named) == bool(site):
+        raise UsageError("a key with --scope write has either --host, for each domain that it may write, or --site")
+    hosts = tuple(
+        dict.fromkeys(each if each == EVERY_HOST else ascii_host(each.strip().removeprefix("*.")) for each in named)
+    )
+    if "" in hosts or len(hosts) > MAX_DOMAINS:
+        raise UsageError(f"give 1 to {MAX_DOMAINS} names of hosts with --host, such as docs.example.org, or '*'")
+    return hosts
 
 
 @keys_app.command("list")
@@ -125,8 +165,9 @@ def _table(keys: Sequence[ApiKey], today: Sequence[int]) -> Table:
         {
             "id": key.id,
             "name": key.name,
-            "scopes": "all" if set(key.scopes) == set(SCOPES) else " ".join(key.scopes),
+            "scopes": "reading" if set(key.scopes) == set(READING_SCOPES) else " ".join(key.scopes),
             "site": key.site,
+            "writes": " ".join(key.hosts),
             "expires": _date(key.expires),
             "a minute": f"{key.per_minute:,}" if key.per_minute else "",
             "a day": f"{key.per_day:,}" if key.per_day else "",
@@ -148,6 +189,8 @@ def _row(key: ApiKey) -> dict[str, Any]:
         "name": key.name,
         "scopes": list(key.scopes),
         "site": key.site,
+        "hosts": list(key.hosts),
+        "writes_per_day": key.writes_per_day,
         "created": _date(key.created),
         "expires": _date(key.expires) or None,
         "per_minute": key.per_minute,

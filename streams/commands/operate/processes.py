@@ -49,13 +49,13 @@ async def gateway(
     """
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = load_settings(gateway=given)
-    from streams.gateway.serve import QueryPublisher, serve
+    from streams.gateway.serve import GatewayEvents, serve
 
-    publisher = QueryPublisher(settings)
+    events = GatewayEvents(settings)
     try:
-        await serve(settings, publisher)
+        await serve(settings, events)
     finally:
-        await publisher.stop()
+        await events.stop()
 
 
 @command

@@ -21,15 +21,16 @@ from streams.commands.console import (
     need_kafka,
     print_result,
 )
-from streams.commands.pages.crawl_report import CrawlEnd, describe_results, report
+from streams.commands.pages.crawl_report import CrawlEnd, report
 from streams.commands.pages.left_out import MAX_PAGES as MAX_LOOKED
 from streams.commands.pages.left_out import LeftOutLinks, describe_left_out
 from streams.commands.pages.pauses import QUIET_SECONDS, find_pauses
 from streams.commands.pages.seed_reasons import MAX_EXPLAINED, explain_seeds
-from streams.commands.pages.seeds import as_sitemap, describe_rewritten, read_seeds, seed
+from streams.commands.pages.seeds import describe_rewritten, read_seeds
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
-from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
+from streams.crawl.frontier.progress import CrawlProgress, ProgressReader, describe_results
 from streams.crawl.scope import make_patterns
+from streams.crawl.seeds import as_sitemap, seed
 from streams.errors import TransientError, UsageError
 from streams.plain_text import count_of
 from streams.runtime.lags.backpressure import describe_shortage

@@ -9,7 +9,7 @@ from streams.commands.console import EXIT_NO, EXIT_WAITS, as_typed, err, out, pr
 from streams.commands.pages.left_out import describe_left_out
 from streams.commands.watching import Seen
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
-from streams.crawl.frontier.progress import CrawlProgress
+from streams.crawl.frontier.progress import CrawlProgress, describe_results
 from streams.plain_text import count_of
 
 MAX_HOSTS = 5
@@ -42,20 +42,6 @@ class CrawlEnd:
         if self.pauses:
             return EXIT_WAITS
         return EXIT_NO if self.is_stuck or not self.seen.brought else 0
-
-
-def describe_results(progress: CrawlProgress) -> str:
-    """Return the number of addresses with each final result, for people, such as `214 fetched, 3 refused`."""
-    results = {
-        "fetched": progress.fetched,
-        "redirected": progress.redirected,
-        "known from another crawl": progress.seen,
-        "forbidden by robots.txt": progress.disallowed,
-        "refused": progress.refused,
-        "gone": progress.gone,
-        "failed": progress.failed,
-    }
-    return ", ".join(f"{count:,} {name}" for name, count in results.items() if count)
 
 
 def report(end: CrawlEnd, *, as_json: bool) -> int:

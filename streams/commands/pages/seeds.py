@@ -1,16 +1,13 @@
-"""The seeds of a crawl: where they are named, and the events that they become."""
+"""The seeds of `riffle crawl`, as people name them."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from schemas import PageDiscovered
-from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins, origin_of
 from streams.charset import decode
-from streams.crawl.sitemaps import ROBOTS_PATH
-from streams.crawl.urls import InvalidUrl, host_of, resolve, with_scheme
+from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.lines.bounded import read_whole
 
@@ -49,27 +46,6 @@ def _fault_of(url: str, origins: AllowedOrigins) -> str:
     return ""
 
 
-def seed(
-    url: str, depth: int, max_pages: int | None = None, *, any_host: bool = False, origins: AllowedOrigins = NO_ORIGINS
-) -> PageDiscovered:
-    """Return the event with which a crawl begins at a URL. Raises UsageError."""
-    try:
-        canonical = origins.place(with_scheme(url, origins))
-    except InvalidUrl as error:
-        raise UsageError(f"{url!r} can't be crawled: {error}") from None
-    return PageDiscovered(
-        page_id=page_id(canonical),
-        url=canonical,
-        host=host_of(canonical),
-        why="seed",
-        depth=0,
-        max_depth=depth,
-        max_pages=max_pages,
-        same_host=not any_host,
-        force=True,
-    )
-
-
 def describe_rewritten(typed: Sequence[str], seeds: Sequence[PageDiscovered]) -> str:
     """Return a line about the seeds that were typed with http:// and are crawled with https://; empty if there is none.
 
@@ -88,16 +64,3 @@ def describe_rewritten(typed: Sequence[str], seeds: Sequence[PageDiscovered]) ->
     name = origin_of(url).replace(secure, plain, 1)
     where = f"as {url}" if len(rewritten) == 1 else f"with https://, such as {url}"
     return f"{which} crawled {where}. To keep http: RIFFLE_CRAWL__ALLOWED_ORIGINS='[\"{name}\"]'"
-
-
-def as_sitemap(seed: PageDiscovered, max_pages: int) -> PageDiscovered:
-    """Return the event of a crawl of the pages that a sitemap names, and of no links.
-
-    A seed without a path is the host's robots.txt, which names the sitemaps. A person asks for these pages, so they are
-    bounded by `max_pages` where the seed sets no number, and not by the number that a sitemap has in a day.
-    """
-    parts = urlsplit(seed.url)
-    is_root = parts.path == "/" and not parts.query
-    url = resolve(seed.url, ROBOTS_PATH) if is_root else seed.url
-    changes = {"purpose": "sitemap", "max_depth": 1, "max_pages": seed.max_pages or max_pages}
-    return seed.model_copy(update={"page_id": page_id(url), "url": url, **changes})

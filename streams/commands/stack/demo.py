@@ -13,8 +13,8 @@ import typer
 from streams.commands.console import EXIT_NO, command, err, load_settings, out, styled
 from streams.commands.pages.crawl import run_crawl
 from streams.commands.pages.search import ask
-from streams.commands.pages.seeds import seed
 from streams.commands.stack.up import Tls, Triton, check_stack, choose_stack, start_detached, stop_stack
+from streams.crawl.seeds import seed
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.home import read_state, running_state

@@ -107,7 +107,7 @@ class Sender:
     ) -> None:
         """Read and send the records in batches. A page that may not be imported is counted by the reason."""
         async for batch in self.batches(records, position, report):
-            for record in await asyncio.gather(*(self._send(record) for record in batch)):
+            for record in await asyncio.gather(*(self.send(record) for record in batch)):
                 if isinstance(record, Skipped):
                     report.skip(record)
                 else:
@@ -124,7 +124,8 @@ class Sender:
             report.done = position()
             self.progress(report)
 
-    async def _send(self, page: ArchivedPage | Skipped) -> ArchivedPage | Skipped:
+    async def send(self, page: ArchivedPage | Skipped) -> ArchivedPage | Skipped:
+        """Send one page. Returns it, or why it is skipped."""
         if isinstance(page, Skipped):
             return page
         if await self.is_held_back(page_id(page.url)):

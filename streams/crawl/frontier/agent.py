@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from schemas import Event, LinkFound, PageDeduplicated, PageDiscovered, PageFetched, PageSettled
 from streams.clock import now_micros
+from streams.crawl.cancelled import CancelledCrawls
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.host_caches import HostOrders, RankCache, RightsCache, RobotsCache
@@ -166,6 +167,7 @@ def _new_state(
         aliases=UrlAliases(stores.fingerprints, held, now),
         held=held,
         orders=HostOrders(store, now),
+        cancelled=CancelledCrawls(stores.notes, now),
         new_hosts=NewHostBudget(now),
         ranks=RankCache(stores.host_links, now),
         emit=emit,

@@ -51,6 +51,20 @@ class CrawlProgress:
         return self.answered and self.digesting == 0
 
 
+def describe_results(progress: CrawlProgress) -> str:
+    """Return the number of addresses with each final result, for people, such as `214 fetched, 3 refused`."""
+    results = {
+        "fetched": progress.fetched,
+        "redirected": progress.redirected,
+        "known from another crawl": progress.seen,
+        "forbidden by robots.txt": progress.disallowed,
+        "refused": progress.refused,
+        "gone": progress.gone,
+        "failed": progress.failed,
+    }
+    return ", ".join(f"{count:,} {name}" for name, count in results.items() if count)
+
+
 async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
     """Read the counts of a crawl. All are zero before the frontier got its first URL."""
     counts = await stores.frontier.crawl_counts(crawl_id)

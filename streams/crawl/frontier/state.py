@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from schemas import Event
+from streams.crawl.cancelled import CancelledCrawls
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.host_caches import HostOrders, RankCache, RightsCache, RobotsCache
 from streams.crawl.frontier.hosts.host_state import Host
@@ -58,6 +59,7 @@ class FrontierState:
     aliases: UrlAliases
     held: HeldUrls
     orders: HostOrders
+    cancelled: CancelledCrawls
     new_hosts: NewHostBudget
     ranks: RankCache
     emit: Sender

@@ -11,7 +11,7 @@ the day that follows from the first secret of the gateway.
 import base64
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -19,13 +19,11 @@ from typing import Literal, get_args
 
 from starlette.requests import Request
 
-from streams.crawl.audiences import EVERYBODY, audience_of
 from streams.crawl.domains import is_below
 from streams.errors import invalid_parameter
 from streams.search.query_language.matching import ascii_host
 from streams.search.request import Parameters
-from streams.seen.stores import shows
-from streams.stores.protocols import ApiKey, Site, Visible, private_hosts
+from streams.stores.protocols import ApiKey, Visible
 
 MAX_HOPS = 20
 """Maximum number of addresses that are read of `X-Forwarded-For`."""
@@ -46,23 +44,6 @@ def limit(given: Parameters, visible: Visible) -> Parameters:
         detail = f"{foreign[0]} is not a domain of this site."
         raise invalid_parameter("include", detail, f"Its domains are {', '.join(visible.only)}.")
     return replace(given, include=tuple(wanted) or visible.only)
-
-
-def visible_to(site: Site | None, sites: Mapping[str, Site]) -> Visible:
-    """Return what a client of this site may see, or a client of none.
-
-    A private site below a host of this site stays private: `intern.example.org` to clients of a site `example.org`. A
-    host that this site names itself, or that is below one that it names, is its own.
-    """
-    if site is None:
-        return Visible((), private_hosts(sites.values()))
-    others = private_hosts(other for other in sites.values() if other.name != site.name)
-    foreign = tuple(host for host in others if not any(is_below(own, [host]) for own in site.hosts))
-    visible = Visible((), foreign, only=site.hosts)
-    domains = (*site.hosts, *private_hosts(sites.values()))
-    addresses = (address for address in (f"https://{domain}/" for domain in domains) if shows(visible, address))
-    audiences = {audience_of(address, sites.values()) for address in addresses} - {EVERYBODY}
-    return replace(visible, audiences=tuple(sorted(audiences)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +135,13 @@ def hash_person(person: str, day: int, secret: bytes) -> str:
     return "a" + blake2b(f"{day} {person}".encode(), key=secret, digest_size=12).hexdigest()
 
 
-Scope = Literal["search", "pages", "extract", "answer"]
-"""The things that a key allows: searches, records and contents of pages, fetching a page now, answers by a model."""
+Scope = Literal["search", "pages", "extract", "answer", "write", "changes"]
+"""The things that a key allows: searches, records and contents of pages, fetching a page now, answers by a model,
+crawls and own pages, webhooks and the stream of changes."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+KEY_SCOPES: tuple[Scope, ...] = ("write", "changes")
+"""The scopes that nobody has without a key, and that a key has only if its operator named them."""
+READING_SCOPES = tuple(scope for scope in SCOPES if scope not in KEY_SCOPES)
 PREFIX = "rfl"
 ID_BYTES, SECRET_BYTES = 6, 32
 _KEY = re.compile(rf"{PREFIX}_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9-]{{43}})", re.ASCII)

@@ -21,6 +21,7 @@ from streams.crawl.audiences import SITES_SECONDS
 from streams.errors import RiffleError
 from streams.gateway.access.bucket import Allowance, Verdict
 from streams.gateway.access.clients import (
+    KEY_SCOPES,
     Client,
     GivenKey,
     Scope,
@@ -29,18 +30,21 @@ from streams.gateway.access.clients import (
     hash_person,
     person_of,
     read_key,
-    visible_to,
 )
 from streams.gateway.access.limiter import Limiter
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import derive_keys
 from streams.gateway.http.middleware import MORE_HEADERS
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable
+from streams.seen.sites import visible_to
 from streams.stores.protocols import EVERYTHING, ApiKey, Site, Visible
+from streams.writing.rights import Writer, hosts_of
 
 KEY_SECONDS = 30.0
 """Time for which a key that was read is used: a revoked key is refused after this time at the latest (seconds)."""
 MAX_KEYS = 10_000
+WRITES_PER_DAY = 10_000
+"""Pages that a key may write or have crawled in a day (UTC), if it has no number of its own."""
 READ_SECONDS = 1.0
 """Maximum time to read a key (seconds)."""
 BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="A key of the API: `Authorization: Bearer KEY`.")
@@ -119,8 +123,9 @@ class Guard:
 
     async def _check_key(self, request: Request, scope: Scope) -> Charge:
         client = await self.identify(request)
-        if client.key is None and not self._settings.anonymous:
-            why = "The request has no key, and this gateway answers nobody without one."
+        if client.key is None and (scope in KEY_SCOPES or not self._settings.anonymous):
+            needs = "this path answers" if scope in KEY_SCOPES else "this gateway answers"
+            why = f"The request has no key, and {needs} nobody without one."
             hint = "Send `Authorization: Bearer KEY`. The operator makes keys with `riffle keys add`."
             raise ProblemError(Problem("key-needed", why, hint, headers={"WWW-Authenticate": 'Bearer realm="riffle"'}))
         if client.key and client.visible.audiences:
@@ -130,6 +135,30 @@ class Guard:
             hint = f"Use a key with this scope: `riffle keys add NAME --scope {scope}`."
             raise ProblemError(Problem("scope-missing", f"The key does not have the scope `{scope}`.", hint))
         return charge
+
+    async def writer_of(self, charge: Charge) -> Writer:
+        """Return the key of a request as far as it writes. Raises ProblemError for a key without domains."""
+        key = charge.client.key
+        assert key is not None, "only keys have the scope"
+        site = (await self.sites()).get(key.site)
+        hosts = hosts_of(key.hosts, site.hosts if site else ())
+        if not hosts:
+            hint = "Use a key with domains: `riffle keys add NAME --scope write --host HOST`, or one of a site."
+            raise ProblemError(Problem("not-writable", "The key names no domain whose pages it may write.", hint))
+        return Writer(key.id, key.name, hosts)
+
+    async def take_quota(self, charge: Charge, pages: int) -> None:
+        """Count pages that a key writes, or has crawled. Raises ProblemError, and counts nothing, if too few are left.
+
+        All gateways share the quota as they share budgets: two at once may give a little more than it has.
+        """
+        key = charge.client.key
+        assert key is not None, "only keys have the scope"
+        client, allowance = f"w{key.id}", Allowance(per_day=key.writes_per_day or WRITES_PER_DAY)
+        verdict = await self.limiter.look(client, allowance)
+        if verdict.day_left < pages:
+            raise ProblemError(_no_quota(verdict, pages))
+        self.limiter.spend(client, pages)
 
     async def charge_person(self, request: Request) -> Charge:
         """Return the charge of a request for a page that people read. Raises ProblemError: no budget."""
@@ -233,6 +262,16 @@ def _refused_key(why: str) -> Problem:
         why,
         "Send `Authorization: Bearer KEY` with a valid key, or none.",
         headers={"WWW-Authenticate": 'Bearer realm="riffle", error="invalid_token"'},
+    )
+
+
+def _no_quota(verdict: Verdict, pages: int) -> Problem:
+    return Problem(
+        "quota-spent",
+        f"{pages:,} pages are asked for, and {verdict.day_left:,} of {verdict.allowance.per_day:,} are left today.",
+        f"Wait {verdict.day_reset:,} s, or ask for fewer. The operator sets the number: "
+        "`riffle keys add NAME --writes-per-day N`.",
+        headers={"Retry-After": str(verdict.day_reset)},
     )
 
 

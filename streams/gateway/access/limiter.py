@@ -65,6 +65,13 @@ class Limiter:
 
     async def admit(self, client: str, allowance: Allowance) -> Verdict:
         """Return whether a request may begin, and count one work unit for it then. Raises nothing."""
+        verdict = await self.look(client, allowance)
+        if verdict.allowed:
+            self.spend(client, 1)
+        return verdict
+
+    async def look(self, client: str, allowance: Allowance) -> Verdict:
+        """Return whether a request may begin, and what is left. Counts nothing. Raises nothing."""
         now = self._now()
         state = self._clients.get(client)
         if state is None:
@@ -74,10 +81,7 @@ class Limiter:
         syncing = self._start_sync(client, state, now)
         if not state.known and syncing is not None:
             await asyncio.wait({syncing}, timeout=FIRST_SECONDS)
-        verdict = state.bucket.admit(allowance, self._now())
-        if verdict.allowed:
-            state.bucket.spend(1)
-        return verdict
+        return state.bucket.admit(allowance, self._now())
 
     def spend(self, client: str, cost: int) -> None:
         """Count further work of a request that was admitted."""

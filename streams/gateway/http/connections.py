@@ -16,7 +16,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEADER_SECONDS = 10.0
 """Maximum time from the connection, or from the first byte of a further request, to the header's end (seconds)."""
 BODY_SECONDS = 10.0
-"""Maximum time from the header's end to the body's end (seconds). The only bodies are forms of 20 KB at most."""
+"""Maximum time from the header's end to the body's end (seconds). Most bodies are forms of 20 KB at most."""
+WRITE_SECONDS = 300.0
+"""The same for pages that a program writes (PUT). The gateway reads them only for a key that may write."""
 READ_SECONDS = 30.0
 """Maximum time between two reads of a client while an answer waits for it (seconds)."""
 MAX_HEADER_BYTES = 65_536
@@ -49,6 +51,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     header_seconds = HEADER_SECONDS
     body_seconds = BODY_SECONDS
+    write_seconds = WRITE_SECONDS
     read_seconds = READ_SECONDS
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -80,7 +83,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._reading != "body":
             self._body_timer = self._stop(self._body_timer)
         elif self._body_timer is None:
-            self._body_timer = self.loop.call_later(self.body_seconds, self._refuse_slow_body)
+            seconds = self.write_seconds if self.scope["method"] == "PUT" else self.body_seconds
+            self._body_timer = self.loop.call_later(seconds, self._refuse_slow_body)
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -105,7 +105,7 @@ def _route_of(scope: dict[str, Any] | Scope) -> str:
 
 def _method_of(scope: dict[str, Any] | Scope) -> str:
     method = str(scope["method"])
-    return method if method in ("GET", "HEAD", "POST", "OPTIONS") else "other"
+    return method if method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS") else "other"
 
 
 BROTLI_QUALITY = 5

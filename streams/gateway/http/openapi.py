@@ -81,9 +81,10 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
         everywhere = {str(status): response for status, response in EVERYWHERE.items()}
         document["servers"] = [{"url": public_url or "/", "description": "This gateway"}]
         for operation in (operation for path in document["paths"].values() for operation in path.values()):
-            operation["responses"].pop("422", None)  # a wrong parameter is answered with 400
+            if MEDIA_TYPE not in operation["responses"].get("422", {}).get("content", {}):
+                operation["responses"].pop("422", None)  # a wrong parameter is answered with 400
             operation["responses"] = {**everywhere, **operation["responses"]}
-            if "security" in operation:
+            if "security" in operation and not KEYED_TAGS.intersection(operation["tags"]):
                 operation["security"] = [{}, *operation["security"]]  # a key is needed only where the operator says so
         app.openapi_schema = _completed(document)
     return app.openapi_schema
@@ -123,7 +124,12 @@ EXAMPLES: dict[str, dict[str, Any]] = json.loads(
     resources.files(__package__).joinpath("examples.json").read_text("utf-8")
 )
 """An example of each answer, by its name. A test validates each against its schema."""
+EXAMPLES["crawls"] = {"crawls": [EXAMPLES["crawl"]]}
+EXAMPLES["hooks"] = {"hooks": [EXAMPLES["hook"]]}
 EXAMPLES["entity"] = {"query": "albedo", "panel": EXAMPLES["panel"]}
+
+KEYED_TAGS = frozenset({"crawls", "writing", "changes"})
+"""Tags of the operations that nobody may use without a key."""
 
 NO_QUERY = Problem("query-empty", "No query was given.", "Type the words that you are looking for.", "q")
 NO_SEARCH = search_unavailable("The index does not answer.")

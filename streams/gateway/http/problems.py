@@ -16,11 +16,12 @@ from streams.plain_text import message
 Kind = Literal[
     QueryFault,
     "content-changed", "fetch-not-allowed", "foreign-form", "foreign-host", "form-too-large", "host-busy",
-    "internal", "invalid-action", "invalid-form", "invalid-request", "invalid-url", "key-needed", "key-refused",
-    "labs-busy", "link-changed", "link-expired", "link-foreign", "map-damaged", "method-not-allowed", "no-content",
-    "no-copies", "no-model", "no-statements", "not-fetched", "not-found", "not-indexed", "not-readable",
-    "preferences-off", "records-unavailable", "scope-missing", "search-unavailable", "too-many-requests",
-    "unauthorized", "unavailable", "unknown-entity", "unknown-page", "unknown-site",
+    "internal", "invalid-action", "invalid-body", "invalid-form", "invalid-request", "invalid-url", "key-needed",
+    "key-refused", "labs-busy", "link-changed", "link-expired", "link-foreign", "map-damaged", "method-not-allowed",
+    "no-content", "no-copies", "no-model", "no-statements", "not-fetched", "not-found", "not-indexed", "not-readable",
+    "not-writable", "preferences-off", "quota-spent", "records-unavailable", "repeated-otherwise", "scope-missing",
+    "search-unavailable", "still-answered", "too-large", "too-many-requests", "unauthorized", "unavailable",
+    "unknown-crawl", "unknown-entity", "unknown-hook", "unknown-page", "unknown-site",
 ]  # fmt: skip
 """The kind of a problem: the end of its `type`. Kinds are stable, and docs/reference/api.md says when each comes."""
 KINDS: tuple[str, ...] = tuple(sorted(get_args(Kind)))
@@ -43,6 +44,7 @@ STATUS_AND_TITLE: Mapping[Kind, tuple[int, str]] = {
     "host-busy": (503, message("The page's host must not be asked so soon")),
     "internal": (500, message("Something failed in the gateway")),
     "invalid-action": (400, message("This can't be done")),
+    "invalid-body": (400, "The body of the request is not valid"),
     "invalid-form": (400, message("The form can't be read")),
     "invalid-parameter": (400, message("A parameter is not valid")),
     "invalid-request": (400, message("The request is not valid")),
@@ -63,19 +65,26 @@ STATUS_AND_TITLE: Mapping[Kind, tuple[int, str]] = {
     "not-found": (404, message("There is no such page")),
     "not-indexed": (404, message("This page is not in the index")),
     "not-readable": (502, message("The page can't be read")),
+    "not-writable": (403, "The key may not write this page"),
     "preferences-off": (404, message("This search page keeps no preferences")),
     "query-empty": (400, message("There is nothing to search for")),
+    "quota-spent": (429, "The key has written its pages of today"),
     "records-unavailable": (503, message("Page records are not available now")),
+    "repeated-otherwise": (422, "This idempotency key was used for another request"),
     "scope-missing": (403, message("The key does not allow this")),
     "search-unavailable": (503, message("Search is not available now")),
+    "still-answered": (409, "The same request is being answered"),
+    "too-large": (413, "The request is too large"),
     "too-many-requests": (429, message("Too many requests")),
     "unauthorized": (401, message("This page is for operators")),
     "unavailable": (503, message("A server does not answer")),
+    "unknown-crawl": (404, "There is no such crawl"),
     "unknown-entity": (404, message("There is no such entity")),
+    "unknown-hook": (404, "There is no such webhook"),
     "unknown-page": (404, message("Riffle has never seen this page")),
     "unknown-site": (404, message("There is no such site here")),
 }
-"""The status and the title of each kind, unless a problem has its own."""
+"""The status and the title of each kind, unless a problem has its own. A title that only programs see is in English."""
 
 
 @dataclass(frozen=True, slots=True)

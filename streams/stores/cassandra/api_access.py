@@ -1,12 +1,15 @@
-"""The keys of the API and the sites in Cassandra."""
+"""The keys of the API, their webhooks and the sites in Cassandra."""
 
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.protocols import ApiKey, Site
+from streams.stores.protocols import ApiKey, Hook, Site
 from streams.stores.rows import pack_row, unpack_row
 
 _PUT_KEY = "INSERT INTO api_keys (part, id, value) VALUES (0, :id, :value) USING TIMESTAMP :at"
 _GET_KEY = "SELECT value FROM api_keys WHERE part = 0 AND id = :id"
 _KEYS = "SELECT value FROM api_keys WHERE part = 0"
+_PUT_HOOK = "INSERT INTO api_hooks (part, id, value) VALUES (0, :id, :value) USING TIMESTAMP :at"
+_REMOVE_HOOK = "DELETE FROM api_hooks USING TIMESTAMP :at WHERE part = 0 AND id = :id"
+_HOOKS = "SELECT value FROM api_hooks WHERE part = 0"
 _PUT_SITE = "INSERT INTO api_sites (part, name, value) VALUES (0, :name, :value) USING TIMESTAMP :at"
 _REMOVE_SITE = "DELETE FROM api_sites USING TIMESTAMP :at WHERE part = 0 AND name = :name"
 _SITES = "SELECT value FROM api_sites WHERE part = 0"
@@ -27,6 +30,15 @@ class CassandraApiKeys:
 
     async def all(self) -> list[ApiKey]:
         return [unpack_row(ApiKey, value) for (value,) in await self._session.execute(_KEYS)]
+
+    async def put_hook(self, hook: Hook, at: int) -> None:
+        await self._session.execute(_PUT_HOOK, {"id": hook.id, "value": pack_row(hook)}, at=at)
+
+    async def remove_hook(self, hook_id: str, at: int) -> None:
+        await self._session.execute(_REMOVE_HOOK, {"id": hook_id}, at=at)
+
+    async def hooks(self) -> list[Hook]:
+        return [unpack_row(Hook, value) for (value,) in await self._session.execute(_HOOKS)]
 
     async def put_site(self, site: Site, at: int) -> None:
         await self._session.execute(_PUT_SITE, {"name": site.name, "value": pack_row(site)}, at=at)

@@ -49,6 +49,7 @@ _PUT_DUE = "INSERT INTO frontier_due (bucket, host, due) VALUES (:bucket, :host,
 _ROWS = "SELECT page_id, at, value FROM frontier_hosts WHERE host = :host AND part = :part AND kind = :kind"
 _HOST = f"{_ROWS} AND position = 0 AND page_id = :page_id"
 _URLS = f"{_ROWS} AND position = 0 AND page_id IN :page_ids"
+_OF_PART = f"{_ROWS} AND position = 0 AND page_id > :after LIMIT :count"
 _PUT = (
     "INSERT INTO frontier_hosts (host, part, kind, position, page_id, value, at) "
     "VALUES (:host, :part, :kind, 0, :page_id, :value, :at) USING TIMESTAMP :at"
@@ -205,6 +206,11 @@ class CassandraFrontier:
                     url = await self._patterns.unpack(page_id, at, value)
                     found[page_id] = replace(url, part=key["part"])
         return found
+
+    async def urls_of_part(self, host: str, part: int, after: UUID, limit: int) -> list[FrontierUrl]:
+        key = {"host": host, "part": part, "kind": _URL_KIND, "after": after, "count": limit}
+        rows = await self._session.execute(_OF_PART, key)
+        return [replace(await self._patterns.unpack(*row), part=part) for row in rows]
 
     async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
         await self._session.execute(_PUT_PATTERNS, {"id": patterns_id, "value": packed})

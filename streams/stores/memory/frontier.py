@@ -125,6 +125,11 @@ class MemoryFrontier:
                 found[page_id] = replace(await self._patterns.unpack(page_id, at, packed), part=part)
         return found
 
+    async def urls_of_part(self, host: str, part: int, after: UUID, limit: int) -> list[FrontierUrl]:
+        ids = [page_id for (of, page_id), row in self._urls.items() if of == host and row[2] == part]
+        wanted = [page_id for page_id in sorted(ids) if page_id > after][:limit]
+        return list((await self.urls(host, wanted)).values())
+
     async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
         self._pattern_rows[patterns_id] = packed
 

@@ -16,7 +16,7 @@ from streams.stores.blobs import admitted, blob_ref
 from streams.stores.memory.host_links import MemoryHostLinks
 from streams.stores.packing import pack, unpack
 from streams.stores.page_record import Normalized, PageRecord, StoredPart
-from streams.stores.protocols import ApiKey, LinkGroup, Site, Transition
+from streams.stores.protocols import ApiKey, Hook, LinkGroup, Site, Transition
 from streams.stores.rows import pack_row, unpack_row
 
 _Cell = tuple[int, bytes]
@@ -170,6 +170,7 @@ class MemoryApiKeys:
     def __init__(self) -> None:
         self._keys: dict[str, tuple[int, ApiKey]] = {}
         self._sites: dict[str, tuple[int, Site | None]] = {}
+        self._hooks: dict[str, tuple[int, Hook | None]] = {}
 
     async def put(self, key: ApiKey, at: int) -> None:
         if key.id not in self._keys or self._keys[key.id][0] <= at:
@@ -177,6 +178,19 @@ class MemoryApiKeys:
 
     async def get(self, key_id: str) -> ApiKey | None:
         return self._keys[key_id][1] if key_id in self._keys else None
+
+    async def put_hook(self, hook: Hook, at: int) -> None:
+        self._write_hook(hook.id, at, hook)
+
+    async def remove_hook(self, hook_id: str, at: int) -> None:
+        self._write_hook(hook_id, at, None)
+
+    async def hooks(self) -> list[Hook]:
+        return [hook for _, (_, hook) in sorted(self._hooks.items()) if hook]
+
+    def _write_hook(self, hook_id: str, at: int, hook: Hook | None) -> None:
+        if hook_id not in self._hooks or self._hooks[hook_id][0] <= at:
+            self._hooks[hook_id] = at, hook
 
     async def all(self) -> list[ApiKey]:
         return [key for _, (_, key) in sorted(self._keys.items())]

@@ -10,6 +10,8 @@ runtime tries again. Every write is idempotent: two equal calls leave the same s
 from streams.stores.protocols.api_access import (
     ApiKey,
     ApiKeys,
+    Hook,
+    HookSecret,
     Site,
     private_hosts,
 )
@@ -30,6 +32,7 @@ from streams.stores.protocols.frontier import (
     ALL_HOSTS,
     CRAWL_BUCKETS,
     FIRST_URLS,
+    FURTHER_PARTS,
     ROWS_TOGETHER,
     CrawlCounts,
     CrawlState,

@@ -1,4 +1,4 @@
-"""The keys of programs that use the API, and the sites that have a search of their own."""
+"""The keys of programs that use the API, their webhooks, and the sites that have a search of their own."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -28,6 +28,11 @@ class ApiKey:
     """Maximum work units of a day (UTC). 0: as the settings say."""
     site: str = ""
     """The site whose pages the key may search and read. Empty: all pages."""
+    hosts: tuple[str, ...] = ()
+    """Domains, with their subdomains, whose pages the key may crawl, write and remove; `*`: every one. Empty: the
+    domains of its site."""
+    writes_per_day: int = 0
+    """Maximum pages that the key may write or have crawled in a day (UTC). 0: the default."""
     stored: Row | None = field(default=None, repr=False, compare=False)
 
 
@@ -41,6 +46,34 @@ class Site:
     """Domains, with their subdomains."""
     is_private: bool = False
     """True: its pages are found only by its own search, with a key of the site."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HookSecret:
+    """A secret with which the events of a hook are signed."""
+
+    secret: str
+    until: int = 0
+    """Time until which it signs, microseconds since 1970 UTC. 0: until it is replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A webhook: the address of a program that hears of pages. Times are in microseconds since 1970 UTC."""
+
+    id: str
+    key: str
+    """Id of the key that made it. The hook hears only of pages that this key may see."""
+    url: str
+    events: tuple[str, ...]
+    """Topics of the events that it hears."""
+    secrets: tuple[HookSecret, ...]
+    """The newest first. Two of them, while one is exchanged."""
+    prefix: str = ""
+    """The beginning of the addresses of the pages that it hears of. Empty: all that its key may see."""
+    note: str = ""
+    created: int = 0
     stored: Row | None = field(default=None, repr=False, compare=False)
 
 
@@ -59,6 +92,13 @@ class ApiKeys(Protocol):
 
     async def all(self) -> list[ApiKey]:
         """Return all keys, by their ids."""
+
+    async def put_hook(self, hook: Hook, at: int) -> None: ...
+
+    async def remove_hook(self, hook_id: str, at: int) -> None: ...
+
+    async def hooks(self) -> list[Hook]:
+        """Return all webhooks, by their ids."""
 
     async def put_site(self, site: Site, at: int) -> None: ...
 

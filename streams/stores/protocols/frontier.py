@@ -314,6 +314,9 @@ class FrontierStore(Protocol):
     async def urls(self, host: str, page_ids: Sequence[UUID], *, further: bool = True) -> dict[UUID, FrontierUrl]:
         """Return what is known of some URLs of a host. `further`: also read the further parts of the host."""
 
+    async def urls_of_part(self, host: str, part: int, after: UUID, limit: int) -> list[FrontierUrl]:
+        """Return the URLs of one part of a host (0, or a further one), by page id, after this id."""
+
     async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
         """Return the states of some URLs in this crawl. URLs without a state are left out."""
 

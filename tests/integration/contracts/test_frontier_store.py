@@ -234,6 +234,22 @@ async def test_urls_in_a_further_part_of_a_host_are_found_where_they_are_looked_
     assert await frontier.url(name, pages[2]) == further[1]
 
 
+async def test_the_urls_of_a_part_are_listed_by_page_behind_a_page(frontier: FrontierStore) -> None:
+    name = host_name()
+    urls = [
+        a_url(page_id=page_id(f"https://{name}/{n}"), url=f"https://{name}/{n}", host=name, part=0) for n in range(7)
+    ]
+    other = a_url(page_id=(far := page_id(f"https://{name}/far")), host=name, part=further_part_of(far))
+    await frontier.write(HostRows(name, urls=[*urls, other]))
+    listed: list[FrontierUrl] = []
+    while found := await frontier.urls_of_part(name, 0, listed[-1].page_id if listed else UUID(int=0), 3):
+        assert len(found) <= 3
+        listed += found
+    assert sorted(url.url for url in listed) == [url.url for url in urls]
+    assert len({url.page_id for url in listed}) == len(listed) == len(urls)
+    assert await frontier.urls_of_part(name, further_part_of(far), UUID(int=0), 3) == [other]
+
+
 async def test_of_two_rows_of_a_url_in_two_parts_the_later_one_counts(frontier: FrontierStore) -> None:
     """A worker that lost its partition may write a URL that it takes for new."""
     name, page = host_name(), uuid4()

@@ -22,7 +22,7 @@ import pytest
 
 from streams.cli import COMMANDS
 from streams.commands.pages.search import ask
-from streams.commands.pages.seeds import seed
+from streams.crawl.seeds import seed
 from streams.errors import RiffleError
 from streams.gateway.lazy_stores import RESTORE_SECONDS
 from streams.local.home import running_state, workers_paused

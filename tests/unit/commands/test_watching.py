@@ -13,7 +13,6 @@ from rich.console import Console
 
 from schemas import Event, PageDeduplicated, PageDiscovered, PageFetched, PageIndexed, PageSettled
 from schemas.ids import page_id
-from streams.commands.pages.crawl_report import describe_results
 from streams.commands.watching import (
     BUSY_LOAD,
     BUSY_WEIGHT,
@@ -26,7 +25,7 @@ from streams.commands.watching import (
     Seen,
     machine_load,
 )
-from streams.crawl.frontier.progress import CrawlProgress
+from streams.crawl.frontier.progress import CrawlProgress, describe_results
 from streams.stores.page_record import PageRecord
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from streams.crawl.audiences import EVERYBODY, audience_of, change_audiences
-from streams.gateway.access.clients import visible_to
 from streams.models.protocols import ModelInfo
+from streams.seen.sites import visible_to
 from streams.stores.memory import MemoryIndex
 from streams.stores.protocols import FOR_EVERYBODY, Site
 from tests.integration.contracts.indexes import axis, page, point

@@ -21,10 +21,10 @@ from streams.gateway.access.clients import (
     make_key,
     person_of,
     read_key,
-    visible_to,
 )
 from streams.gateway.access.limiter import Limiter
 from streams.search.request import Parameters, parse
+from streams.seen.sites import visible_to
 from streams.seen.stores import shows
 from streams.stores.memory import MemoryNotes
 from streams.stores.opener import memory_stores

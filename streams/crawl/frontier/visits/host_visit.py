@@ -5,6 +5,7 @@ A visit holds the host's lock, so that an event of the same host waits for it.
 
 from dataclasses import replace
 
+from streams.crawl.cancelled import WHY
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_caches import BLOCKED_MICROS
 from streams.crawl.frontier.hosts.host_state import Lease
@@ -116,6 +117,8 @@ async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl)
     known = live.host.robots
     if url.at < live.host.order.purged_at and not url.attempt:
         return "over_budget", "an operator dropped the host's queue"
+    if url.crawl_id and not url.revisit and await frontier.cancelled.has(url.crawl_id):
+        return "over_budget", WHY
     if not url.attempt and _costs_budget(url) and (reason := await _spent_budget(frontier, live, url)):
         return "over_budget", f"{reason} were fetched in this crawl, and no more are wanted"
     if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):

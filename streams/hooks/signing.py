@@ -1,0 +1,82 @@
+"""The form of what a webhook sends: a CloudEvent, signed as Standard Webhooks says. Pure.
+
+    body                CloudEvents 1.0, the JSON format in structured mode, so that the signature covers all attributes
+    webhook-id          the event's id: the same with each try, so that a receiver knows copies
+    webhook-timestamp   the time of this try, seconds since 1970 UTC: receivers refuse old ones
+    webhook-signature   `v1,BASE64` of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, one for each secret, separated by spaces
+
+A secret is `whsec_BASE64`. While it is exchanged, both sign.
+"""
+
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from schemas import Envelope, Event
+from schemas.envelope import CONTENT_TYPE, SPEC_VERSION, schema_id_of
+from streams.stores.protocols import HookSecret
+
+MEDIA_TYPE = "application/cloudevents+json; charset=utf-8"
+SECRET_PREFIX = "whsec_"  # noqa: S105 (the beginning of each secret)
+SECRET_BYTES = 32
+TEST_TYPE = "riffle.hooks.tested.v1"
+
+
+def make_secret(random: bytes) -> str:
+    """Return a secret of SECRET_BYTES random bytes."""
+    return SECRET_PREFIX + b64encode(random).decode()
+
+
+def cloud_event(event: Event, envelope: Envelope) -> dict[str, Any]:
+    """Return an event with its attributes, as CloudEvents' JSON format has them."""
+    return {
+        "specversion": SPEC_VERSION,
+        "id": str(envelope.id),
+        "source": envelope.source,
+        "type": envelope.type,
+        "subject": envelope.subject or event.subject(),
+        "time": envelope.time.isoformat().replace("+00:00", "Z"),
+        "datacontenttype": CONTENT_TYPE,
+        "dataschema": schema_id_of(envelope.type),
+        "data": orjson.loads(event.to_json()),
+    }
+
+
+def test_event(hook_id: str, event_id: str, time: str) -> dict[str, Any]:
+    """Return the event of a test: no page has changed."""
+    return {
+        "specversion": SPEC_VERSION,
+        "id": event_id,
+        "source": "/riffle/gateway",
+        "type": TEST_TYPE,
+        "subject": hook_id,
+        "time": time,
+        "datacontenttype": CONTENT_TYPE,
+        "data": {"hook": hook_id},
+    }
+
+
+def secrets_at(secrets: Iterable[HookSecret], now_micros: int) -> list[str]:
+    """Return the secrets that sign at this time."""
+    return [each.secret for each in secrets if not each.until or now_micros < each.until]
+
+
+def sign(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
+    key = b64decode(secret.removeprefix(SECRET_PREFIX))
+    digest = hmac.digest(key, f"{event_id}.{timestamp}.".encode() + body, sha256)
+    return f"v1,{b64encode(digest).decode()}"
+
+
+def headers_of(event_id: str, body: bytes, secrets: Iterable[str], now_micros: int) -> dict[str, str]:
+    """Return the headers of one try."""
+    timestamp = now_micros // 1_000_000
+    return {
+        "Content-Type": MEDIA_TYPE,
+        "webhook-id": event_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(sign(secret, event_id, timestamp, body) for secret in secrets),
+    }

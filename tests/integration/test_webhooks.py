@@ -1,0 +1,112 @@
+"""A program crawls, is told by a webhook, and asks: the guide's own program, on the real servers with all stages.
+
+Kafka, Cassandra and Qdrant are the servers of the run; the gateway and the stages are processes, the site and the
+receiver are on this machine.
+"""
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import httpx2
+import pytest
+from aiohttp import web
+
+from docs.generate import ROOT
+from streams.local.ports import free_ports
+from streams.settings import Settings
+from streams.topology import STAGES
+from tests.conftest import fresh_name
+from tests.integration.test_operations import environment as addresses
+from tests.integration.test_operations import run_command
+from tests.integration.test_programs import running, until
+from tests.short_lives import NO_SPELLING
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+
+(PROGRAM,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "guide" / "write.md").read_text(), re.DOTALL)
+MAX_LINES = 30
+QUESTION = "which animal carries the lantern of the lighthouse keeper?"
+ANSWER = "The old otter carries the lantern of the lighthouse keeper every evening."
+PAGE = f"""<!doctype html><html lang="en"><title>The lighthouse</title><h1>The lighthouse</h1>
+<p>This page tells how people live at the lighthouse of the northern coast through the winter.</p>
+<p>{ANSWER}</p>
+<p>In the morning the keeper writes the times of the tides into a book of blue paper.</p></html>"""
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[str]:
+    """A site with one page on this machine. Yields its address."""
+
+    async def handler(request: web.Request) -> web.Response:
+        if request.path == "/robots.txt":
+            return web.Response(text="User-agent: *\n")
+        return web.Response(text=PAGE, content_type="text/html") if request.path == "/" else web.Response(status=404)
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", handler)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://localhost:{runner.addresses[0][1]}/"
+    await runner.cleanup()
+
+
+async def test_a_program_crawls_waits_for_its_webhook_and_finds_the_page(
+    stack: Settings, site: str, tmp_path: Path
+) -> None:
+    assert len(PROGRAM.splitlines()) <= MAX_LINES
+    home, (port,) = stack.home / fresh_name("webhooks"), free_ports(1)
+    home.mkdir()
+    environment = {
+        **addresses(stack),
+        **NO_SPELLING,
+        "RIFFLE_HOME": str(home),
+        "RIFFLE_TRITON__URL": stack.triton.url,
+        "RIFFLE_GATEWAY__PORT": str(port),
+        "RIFFLE_GATEWAY__DEADLINE_SECONDS": "60",
+        "RIFFLE_GATEWAY__KEYS": json.dumps([uuid4().hex * 2]),
+        "RIFFLE_RUNTIME__HEALTH_PORT": "0",
+        "RIFFLE_CRAWL__ALLOW_LOOPBACK": "true",
+        "RIFFLE_CRAWL__CONTACT_URL": "https://riffle.test/contact",
+    }
+    made = await run_command(
+        environment, "keys", "add", "guide", "--json", "--host", "localhost",
+        "--scope", "search", "--scope", "write", "--scope", "changes", "--scope", "pages",
+    )  # fmt: skip
+    key, gateway = json.loads(made.stdout)["key"], f"http://127.0.0.1:{port}"
+    stages = [stage.name for stage in STAGES if stage.name != "render"]
+    async with (
+        running(home, environment, "gateway"),
+        running(home, environment, "worker", *stages),
+        httpx2.AsyncClient(base_url=gateway, timeout=60) as client,
+    ):
+
+        async def answers() -> bool:
+            try:
+                return (await client.get("/readyz")).status_code == 200
+            except httpx2.TransportError:
+                return False
+
+        await until(answers)
+        (tmp_path / "crawl.py").write_text(PROGRAM)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "crawl.py", cwd=tmp_path, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**environment, "GATEWAY": gateway, "KEY": key, "SITE": site, "QUESTION": QUESTION},
+        )  # fmt: skip
+        async with asyncio.timeout(600):
+            output = (await process.communicate())[0].decode()
+        assert process.returncode == 0, output
+        headers = {"Authorization": f"Bearer {key}"}
+        crawls = (await client.get("/api/v1/crawls", headers=headers)).json()["crawls"]
+        crawl = (await client.get(crawls[0]["self"], headers=headers)).json()
+        hooks = (await client.get("/api/v1/hooks", headers=headers)).json()
+    assert output.splitlines()[0] == f"riffle.pages.indexed.v1 {site}"
+    assert output.splitlines()[1] == f"{site} {ANSWER}"
+    assert (crawl["state"], crawl["seeds"][0]["status"]) == ("done", "indexed")
+    assert hooks == {"hooks": []}, "the program removed its own"
