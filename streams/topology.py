@@ -163,7 +163,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.pages.agent:build",
         concurrency=8,
         order="subject",  # the key is the host: an import of one large site is parsed side by side
-        version=3,
+        version=4,
     ),
     Stage(
         name="render",
@@ -213,7 +213,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.vectors.index_agent:build",
         stores=("records", "vectors", "models"),
         concurrency=8,
-        version=6,
+        version=7,
         urgent=(PageRemoved,),
     ),
     Stage(

@@ -32,9 +32,8 @@ Name = Annotated[str, Field(max_length=MAX_NAME_CHARS)]
 Address = Annotated[str, Field(max_length=MAX_ADDRESS_CHARS, pattern=r"^(https?://[^\s\x00-\x1f]+)?$")]
 
 
-Translations = Annotated[
-    dict[Annotated[str, Field(pattern=r"^[a-z]{2,3}$")], Name], Field(default_factory=dict, max_length=MAX_LANGUAGES)
-]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+Translations = Annotated[dict[Language, Name], Field(max_length=MAX_LANGUAGES)]
 """A text by the language (its primary subtag). An empty text says that the language has the record's own text."""
 
 
@@ -99,9 +98,9 @@ class _Described(_Model):
     kind: Kind = "entity"
     label: Name = ""
     description: Text = ""
-    labels: Translations
+    labels: Translations = {}
     """Its label in each language that the source has."""
-    descriptions: Translations
+    descriptions: Translations = {}
     type: Text = ""
     """The type in words, if the source states one."""
     type_ids: tuple[str, ...] = ()

@@ -214,6 +214,7 @@ def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str, a
         url=event.url,
         generation=event.generation,
         canonical=outcome.canonical_url,
+        alternates=outcome.alternates,
         blocks=outcome.blocks,
         author=facts.get("author"),
         published=facts.get("published"),

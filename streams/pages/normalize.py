@@ -7,7 +7,7 @@ process that can be killed (`sandbox.pool`).
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streams.pages.assemble.block_languages import name_languages, remove_page_language, sample_for_language
@@ -78,6 +78,8 @@ class Normalized:
     directives: tuple[str, ...] = ()
     canonical: str | None = None
     """The canonical URL that the page declares: absolute, as written."""
+    alternates: Mapping[str, str] = field(default_factory=dict)
+    """The versions in other languages that the page names: absolute URLs by their language tags."""
     redirect: str | None = None
     """The page to which a refresh leads within a few seconds."""
     counts: PageCounts = NO_COUNTS
@@ -133,6 +135,7 @@ def normalize(
         document=document,
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
+        alternates={} if written else on.alternates,
         redirect=on.redirect or None,
         content_hash=content_hash(text),
         counts=count_page(parsed),
@@ -196,6 +199,7 @@ def normalize_file(file: Converted, *, kind: str, url: str, headers: Mapping[str
         document=document,
         directives=directives((), headers or {}),
         canonical=on.canonical or None,
+        alternates=on.alternates,
         redirect=on.redirect or None,
         content_hash=content_hash(document.text),
     )

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
 
+from schemas.ids import page_id
+from streams.pages.text.language import primary
 from streams.search.deadline import Deadline, OnFailure, OptionalPart, Rest
 from streams.search.trace import Trace
 from streams.seen.stores import SeenStores
@@ -36,6 +38,8 @@ from streams.stores.statement_payload import StatementPayload
 
 MAX_SIMILAR = 10
 """Maximum similar pages shown of one result. The page's own view has more."""
+MAX_VERSIONS = 200
+"""Maximum records of versions in other languages that are read for one answer."""
 MIN_SENTENCE_WORDS = 8
 """Minimum words of a first sentence, if the page has one. Slogans and greetings at the top of a page are shorter."""
 MIN_FOOT_ORDINAL = 5
@@ -60,6 +64,8 @@ class Extras:
     """The duplicates of the pages; None when the duplicates are not known."""
     facts: Mapping[UUID, Normalized] = field(default_factory=dict)
     """The facts of the pages, by their records, as far as they could be read."""
+    versions: Mapping[UUID, Sequence[Normalized]] = field(default_factory=dict)
+    """The versions of the pages in other languages, by their records: only such as name the page, too."""
     first_sentences: Mapping[UUID, Hit] = field(default_factory=dict)
     """The first sentences of pages without a statement that makes sense by itself."""
 
@@ -91,12 +97,28 @@ class ExtrasReader:
             return Extras({})
         ids = [page.page_id for page in pages]
         with trace.timed("similar_ms"):
-            similar, facts, sentences = await asyncio.gather(
+            similar, read, sentences = await asyncio.gather(
                 self._read_similar(ids, visible, deadline, trace),
-                self._facts.read(partial(self._stores.normalized, ids, visible=visible), deadline.for_similar()),
+                self._facts.read(partial(self._read_facts, ids, visible), deadline.for_similar()),
                 self._sentences.of(() if is_phrase else pages, visible, deadline, frame),
             )
-        return Extras(similar, facts or {}, sentences)
+        facts, versions = read or ({}, {})
+        return Extras(similar, facts, versions, sentences)
+
+    async def _read_facts(
+        self, pages: Sequence[UUID], visible: Visible
+    ) -> tuple[Mapping[UUID, Normalized], Mapping[UUID, Sequence[Normalized]]]:
+        """Return the facts of the pages, and their versions in other languages, which few pages have."""
+        facts = await self._stores.normalized(pages, visible=visible)
+        named = {page: list(map(page_id, dict.fromkeys(part.alternates.values()))) for page, part in facts.items()}
+        wanted = dict.fromkeys(each for ids in named.values() for each in ids if each not in facts)
+        others = await self._stores.normalized(list(wanted)[:MAX_VERSIONS], visible=visible) if wanted else {}
+        known = {**others, **facts}
+        return facts, {
+            page: [known[each] for each in ids if each in known and _are_versions(facts[page], known[each])]
+            for page, ids in named.items()
+            if ids
+        }
 
     async def _read_similar(
         self, pages: Sequence[UUID], visible: Visible, deadline: Deadline, trace: Trace
@@ -108,6 +130,12 @@ class ExtrasReader:
         if found is None:
             return None
         return {page: sorted(others, key=lambda other: (len(other.url), other.url)) for page, others in found.items()}
+
+
+def _are_versions(one: Normalized, other: Normalized) -> bool:
+    """Return whether each of two pages names the other one as its version in another language."""
+    is_other = primary(one.language) != primary(other.language)
+    return is_other and other.refused is None and bool(one.family) and one.family == other.family
 
 
 class FirstSentences:

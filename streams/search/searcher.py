@@ -69,6 +69,8 @@ class Found:
     similar: Groups | None = None
     """The duplicates of the pages found; None when the duplicates are not known."""
     facts: Mapping[UUID, Normalized] = field(default_factory=dict)
+    versions: Mapping[UUID, Sequence[Normalized]] = field(default_factory=dict)
+    """The versions of results in other languages, also such as were not found themselves."""
     """Facts of the pages found, by their records, as far as they could be read."""
     left_out: Mapping[UUID, Sequence[PageHits]] = field(default_factory=dict)
     """The copies of a page among the results, which are not shown."""
@@ -143,6 +145,7 @@ class Searcher:
             notes=ranked.notes,
             similar=extras.similar,
             facts=extras.facts,
+            versions=extras.versions,
             left_out={each.page_id: duplicates[each.page_id] for each in shown if each.page_id in duplicates},
             missing=ranked.notes.missing,
             lacks={each.page_id: lacked_words(ranked.notes.rare, each.page_id) for each in shown},

@@ -6,6 +6,7 @@ Each part is stored as a row (`rows`). A new fact gets a field here, and mypy na
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from uuid import UUID
 
@@ -103,6 +104,8 @@ class Normalized(RefusablePart):
     language: str
     language_confidence: float
     canonical: str | None
+    alternates: Mapping[str, str]
+    """The versions in other languages that the page names: canonical URLs by their language tags, in lower case."""
     directives: tuple[str, ...]
     text_chars: int
     blocks: int
@@ -125,6 +128,16 @@ class Normalized(RefusablePart):
     """`form`: the page is little more than a form to sign in; `beside`: it has one beside its content; else empty."""
     audience: str
     """The private sites whose keys find the page. Empty: everybody finds it."""
+
+    @property
+    def family(self) -> str:
+        """The name of the set of pages that are versions of this one in other languages; empty if it names none.
+
+        The set has the page itself. So two pages have one name only if each of them names the other one: who names the
+        versions of another page is none of them.
+        """
+        urls = {url.partition("://")[2] for url in (self.url, *self.alternates.values())}
+        return blake2b("\n".join(sorted(urls)).encode(), digest_size=12).hexdigest() if len(urls) > 1 else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

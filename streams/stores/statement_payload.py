@@ -34,6 +34,7 @@ row.
     `alone`     int             how surely it stands by itself (`statements.standing`), 1 to 255; missing if not judged
     generation  int             the fetch of the page
     audience    str             the private sites whose keys find the page; missing if everybody finds it
+    family      str             the name of the set of the page's versions in other languages; missing if it names none
 
 The first statement of a page also has facts that pages are counted by:
 
@@ -120,6 +121,7 @@ class StatementPayload:
         made: Sequence[tuple[str, int]] = (),
         generation: int,
         audience: str = "",
+        family: str = "",
     ) -> None:
         self._row: Row = {
             "text": text,
@@ -146,6 +148,7 @@ class StatementPayload:
             **({"around": list(around)} if around else {}),
             **({"alone": alone} if alone else {}),
             **({"audience": audience} if audience else {}),
+            **({"family": family} if family else {}),
             **({"left_out": left_out} if left_out else {}),
             **{f"{MADE}{stage}": version for stage, version in made},
         }
@@ -181,6 +184,8 @@ class StatementPayload:
     kind: str = _text("kind")
     audience: str = _text("audience")
     """The private sites whose keys find the page (`streams.crawl.audiences`); empty: everybody finds it."""
+    family: str = _text("family")
+    """The name of the set of the page's versions in other languages (`Normalized.family`)."""
     anchor: str = _text("anchor")
     """The anchor of the term or heading that it is below."""
     before: str = _text("before")

@@ -35,6 +35,8 @@ class PageFacts(NamedTuple):
     """Number of statements beyond the bound of a page."""
     audience: str = ""
     """The private sites whose keys find the page; empty: everybody finds it."""
+    family: str = ""
+    """The name of the set of its versions in other languages; empty if it names none."""
     made: tuple[tuple[str, int], ...] = ()
     """The version of each stage whose result is in the points."""
 
@@ -83,6 +85,7 @@ def facts_of(record: PageRecord, generation: int) -> PageFacts:
         page_quality(record).get("score", 1.0),
         record.indexed.left_out,
         record.normalized.audience,
+        record.normalized.family,
         tuple(record.indexed.made.items()),
     )
 

@@ -26,10 +26,10 @@ from streams.vectors.page_records import PageFacts
 from streams.vectors.points import points_of, texts_of
 
 DIGESTS = {
-    "normalize": (3, "22870cd9980680d2"),
+    "normalize": (4, "22870cd9980680d2"),
     "statements": (3, "9795323a5992608a"),
     "embed": (1, "ebb5719f8011c7fc"),
-    "index": (6, "37e6e92141e3f9af"),
+    "index": (7, "37e6e92141e3f9af"),
 }
 """The version of each stage, and the digest of what it makes."""
 CHANGED = """The stage {name} makes something else of the same input. If there may be an index with pages of the former

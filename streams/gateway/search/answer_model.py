@@ -115,7 +115,7 @@ class Result(ApiModel):
     similar: Similar | None = Field(
         None, description="The duplicates of this page; absent when there are none, or they are not known."
     )
-    versions: tuple[Version, ...] = Field((), description="The same page in other languages, as far as it was found.")
+    versions: tuple[Version, ...] = Field((), description="The same page in other languages, each once.")
     lacks: tuple[str, ...] = Field(
         (), description="Rare words of the query that the page does not have, also those that no page has."
     )

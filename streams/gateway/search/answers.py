@@ -33,6 +33,8 @@ from streams.stores.protocols import Hit, PageHits
 
 MAX_SITE_PAGES = 6
 """Maximum links to pages of a site that the query names."""
+MAX_VERSIONS = 12
+"""Maximum versions in other languages that a result names."""
 MAX_FACET_VALUES = 8
 """Maximum values of a facet."""
 
@@ -79,6 +81,17 @@ def _versions_of(page: PageHits, found: Found) -> list[PageHits]:
     return [one for one in found.left_out.get(page.page_id, ()) if primary(one.hits[0].payload.language) != own]
 
 
+def to_versions(page: PageHits, found: Found) -> tuple[Version, ...]:
+    """Return the page's versions in other languages, each language once: those that were found come first."""
+    payloads = (one.hits[0].payload for one in _versions_of(page, found))
+    named = [*((one.language, one.url) for one in payloads)]
+    named += [(one.language, one.url) for one in found.versions.get(page.page_id, ())]
+    of_language: dict[str, Version] = {}
+    for language, url in named:
+        of_language.setdefault(primary(language), Version(language=language, url=url))
+    return tuple(of_language.values())[:MAX_VERSIONS]
+
+
 def add_beside(answer: SearchAnswer, beside: Beside) -> SearchAnswer:
     """Return the answer with the answers of the sources beside the results, and the reasons why sources are missing."""
     reasons = (Reason(part=name, detail=detail) for name, detail in beside.missing.items())
@@ -115,10 +128,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         breadcrumbs=presentation.breadcrumbs(payload.url),
         statements=statements,
         similar=to_similar(similar) if similar else None,
-        versions=tuple(
-            Version(language=one.hits[0].payload.language, url=one.hits[0].payload.url)
-            for one in _versions_of(page, found)
-        ),
+        versions=to_versions(page, found),
         lacks=tuple(found.lacks.get(page.page_id, ())),
         site_pages=to_site_pages(found) if is_first else (),
         signals=describe_signals(parts, facts),

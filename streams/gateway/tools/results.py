@@ -54,6 +54,7 @@ class Source(BaseModel):
     statements: list[Quotation] = Field(description="Untrusted texts of the page, best first.")
     lacks: list[str] = Field(default_factory=list, description="Rare words of the query that the page does not have.")
     published: str = Field("", description="The date that the page states; empty if it is not known.")
+    versions: dict[str, str] = Field(default_factory=dict, description="The page in other languages: tag and URL.")
     page_id: str = ""
     kept_from_models: list[str] = Field(default_factory=list, description=_KEPT)
 
@@ -267,6 +268,7 @@ def _source(page: Any, texts: list[tuple[str, Any]]) -> Source:
         ],
         lacks=list(page.get("lacks", ())),
         published=page.get("published", ""),
+        versions={one["language"]: one["url"] for one in page.get("versions", ())},
         page_id=str(page["page_id"]),
         kept_from_models=kept,
     )

@@ -1,6 +1,6 @@
 """The labels and descriptions of an item in the languages of readers. Pure.
 
-Wikidata has 500 languages, with texts in many of them for what is widely known. Kept are those of the largest
+Wikidata has 500 languages, with texts in many of them for what is widely known. Kept are the languages of the largest
 Wikipedias, each with a text of at most `MAX_NAME_CHARS` characters, and a text that repeats the record's own is empty:
 names of people are written alike in most languages with one script.
 """

@@ -7,6 +7,7 @@
     links           `area`, and `a` in an inline drawing (SVG)
     relations       `next`, `prev`, and `alternate` in another language: `<link>` and the header `Link`
     canonical       `<link>` in the head of the page, and the header `Link`
+    alternates      the versions in other languages, with the attribute `hreflang`: likewise
 """
 
 import re
@@ -20,6 +21,7 @@ from streams.crawl.refresh import MAX_REDIRECT_SECONDS, read_refresh
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.pages.parse.link_header import HeaderLink, read_links
 from streams.pages.parse.segments import NO_SEGMENT, RawLink
+from streams.pages.text.language import language_tag
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _BLANKS = re.compile(r"[\t\n\r]")
@@ -96,6 +98,10 @@ _OF_OWN_HOST = frozenset({"iframe", "object", "embed"})
 _RELATIONS = frozenset({"next", "prev", "previous"})
 _NOT_OF_PAGE = frozenset({"media", "hreflang", "type", "lang"})
 """Attributes with which `rel=canonical` is about a form of the page, and names no address for the page itself."""
+MAX_ALTERNATES = 64
+"""Maximum versions of a page in other languages. A page that names more is taken to name none."""
+ANY_LANGUAGE = "x-default"
+"""The tag of the version for readers of all other languages."""
 _MAX_PARENTS = 32
 """Maximum number of elements around a link in which a drawing is looked for."""
 
@@ -108,6 +114,8 @@ class Ways:
     """Tag, address, rel and alternative text."""
     canonicals: list[str] = field(default_factory=list)
     refreshes: list[str] = field(default_factory=list)
+    alternates: list[tuple[str, str]] = field(default_factory=list)
+    """The language and the address of each version of the page in a language (`hreflang`)."""
 
     def add(self, node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> None:
         """Add an element that may lead on."""
@@ -116,7 +124,10 @@ class Ways:
             relations = rel.split()
             if "canonical" in relations and _is_in_head(node) and _NOT_OF_PAGE.isdisjoint(attributes):
                 self.canonicals.append(attributes.get("href") or "")
-            if not _RELATIONS.isdisjoint(relations) or ("alternate" in relations and attributes.get("hreflang")):
+            language = attributes.get("hreflang") if "alternate" in relations else None
+            if language and _is_in_head(node) and len(self.alternates) <= MAX_ALTERNATES:
+                self.alternates.append((language, attributes.get("href") or ""))
+            if language or not _RELATIONS.isdisjoint(relations):
                 self.elements.append((tag, attributes.get("href") or "", rel, ""))
         elif tag == "meta":
             if (attributes.get("http-equiv") or "").strip().lower() == "refresh":
@@ -137,6 +148,8 @@ class WaysOn:
     """The page to which the page leads within a few seconds; empty if it stays."""
     canonical: str = ""
     """The canonical URL that the page declares; empty if it declares none, or two that differ."""
+    alternates: Mapping[str, str] = field(default_factory=dict)
+    """The versions of the page in other languages, as it names them, by their language tags; none of too many."""
 
 
 def ways_on(ways: Ways, headers: Mapping[str, str], resolver: Resolver) -> WaysOn:
@@ -159,7 +172,22 @@ def ways_on(ways: Ways, headers: Mapping[str, str], resolver: Resolver) -> WaysO
         for link in named
         if "canonical" in link.relations and _NOT_OF_PAGE.isdisjoint(link.parameters)
     }
-    return WaysOn(tuple(links), redirect, _only_one(canonicals))
+    return WaysOn(tuple(links), redirect, _only_one(canonicals), _alternates(ways, named, resolver, of_headers))
+
+
+def _alternates(ways: Ways, named: Iterable[HeaderLink], resolver: Resolver, of_headers: Resolver) -> Mapping[str, str]:
+    stated = [(language, resolver.absolute(address)) for language, address in ways.alternates]
+    stated += [
+        (link.parameters["hreflang"], of_headers.absolute(link.target))
+        for link in named
+        if "alternate" in link.relations and "hreflang" in link.parameters
+    ]
+    found = {language.strip().lower(): url for language, url in reversed(stated) if url and _is_tag(language)}
+    return {} if len(stated) > MAX_ALTERNATES else found
+
+
+def _is_tag(language: str) -> bool:
+    return language.strip().lower() == ANY_LANGUAGE or bool(language_tag(language))
 
 
 def _of_elements(ways: Ways, resolver: Resolver) -> Iterator[RawLink]:

@@ -40,6 +40,9 @@ def normalize_to_outcome(
         language=document.language,
         language_confidence=document.language_confidence,
         canonical_url=_canonical(normalized.canonical, url) if normalized.canonical else None,
+        alternates={
+            language: target for language, found in normalized.alternates.items() if (target := _canonical(found, url))
+        },
         redirect_url=_canonical(normalized.redirect, url) if normalized.redirect else None,
         directives=normalized.directives,
         text_chars=len(document.text),

@@ -50,6 +50,8 @@ class PageOutcome:
     language: str
     language_confidence: float
     canonical_url: str | None
+    alternates: dict[str, str]
+    """The canonical URLs of its versions in other languages, by their language tags."""
     redirect_url: str | None
     """The page to which a refresh leads within a few seconds."""
     directives: tuple[str, ...]

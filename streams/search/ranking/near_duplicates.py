@@ -10,8 +10,9 @@ are shown in the order in which their texts were seen. A date, links and all els
 buy, never choose between them. Near-duplicates of one site that are no copies are often versions of a page. They keep
 their order, by how well they match the query.
 
-Pages of one host whose addresses differ only in the tags of their languages are versions of one page: `/de/log.html`
-and `/log.html`. They are one result, in the language that the reader knows best.
+Pages that name each other as versions in other languages (`hreflang`) are versions of one page, and so are pages of one
+host whose addresses differ only in the tags of their languages: `/de/log.html` and `/log.html`. They are one result, in
+the language that the reader knows best.
 """
 
 import math
@@ -171,13 +172,21 @@ def group_versions(groups: Sequence[list[PageHits]], reader: Sequence[str]) -> l
     Its first page is the version in the language that the reader prefers, or the best one. It has the place and the
     score of the group's best page. `reader`: primary subtags, the preferred one first.
     """
+    found: list[dict[str, list[PageHits]]] = []
     of_key: dict[tuple[str, str], dict[str, list[PageHits]]] = {}
-    for place, group in enumerate(groups):
-        language, key = primary(group[0].hits[0].payload.language), _version_key(group[0])
-        if not language or language in of_key.get(key, {}):  # two pages of one language are no versions of each other
-            key = (key[0], f"{key[1]} {place}")
-        of_key.setdefault(key, {})[language] = group
-    return [_in_language_of(versions, reader) for versions in of_key.values()]
+    for group in groups:
+        payload = group[0].hits[0].payload
+        language = primary(payload.language)
+        keys = [("", payload.family)] if payload.family else []
+        keys += [_version_key(group[0])] if language else []
+        # Two pages of one language are no versions of each other.
+        versions = next((of_key[key] for key in keys if language not in of_key.get(key, {language: []})), None)
+        if versions is None:
+            found.append(versions := {})
+        versions[language] = group
+        for key in keys:
+            of_key.setdefault(key, versions)
+    return [_in_language_of(versions, reader) for versions in found]
 
 
 def _in_language_of(versions: Mapping[str, list[PageHits]], reader: Sequence[str]) -> list[PageHits]:

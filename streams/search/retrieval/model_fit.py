@@ -44,7 +44,7 @@ def unknown_language(text: str, asked: Collection[str], known: Collection[str]) 
 
 
 def reader_of(text: str, accepted: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages that a reader prefers: the query's if it is sure, those of the browser, and English."""
+    """Return the languages that a reader prefers: the query's if it is sure, the browser's, and English."""
     return tuple(dict.fromkeys(filter(None, (sure_language(text), *accepted, "en"))))
 
 

@@ -165,6 +165,34 @@ def test_the_canonical_address(html: str, header: str, found: str | None) -> Non
     assert canonical and canonical.replace("http:", "https:") == found if found else canonical is None
 
 
+DE, EN = "https://site.example/de/", "https://site.example/en/"
+ALTERNATES = [
+    ("<head><link rel=alternate hreflang=de href=/de/><link rel=alternate hreflang=en href=/en/>", "",
+     {"de": DE, "en": EN}, "in the head"),
+    ("<link rel=alternate hreflang=' de-AT ' href=/de/>", "", {"de-at": DE}, "a tag with a region"),
+    ("<link rel=alternate hreflang=x-default href=/en/>", "", {"x-default": EN}, "for all other readers"),
+    ("<p>x", f"<{DE}>; rel=alternate; hreflang=de, <{EN}>; rel=next", {"de": DE}, "in the header"),
+    ("<link rel=alternate hreflang=de href=/de/>", f"<{EN}>; rel=alternate; hreflang=en", {"de": DE, "en": EN}, "both"),
+    ("<link rel=alternate hreflang=de href=/de/><link rel=alternate hreflang=de href=/x/>", "", {"de": DE},
+     "the first one of a language counts"),
+    ("<link rel=alternate hreflang=de href='HTTPS://Site.Example/a/../de/#x'>", "", {"de": DE}, "made canonical"),
+    ("<p>x<link rel=alternate hreflang=de href=/de/>", "", {}, "in the body: a reader may have written it"),
+    ("<link rel=alternate hreflang='no language' href=/de/>", "", {}, "no tag"),
+    ("<link rel=alternate hreflang=de href='javascript:x'>", "", {}, "no page"),
+    ("<link rel=alternate type=application/rss+xml href=/feed>", "", {}, "a feed"),
+    ("<link rel=canonical hreflang=de href=/de/>", "", {}, "another relation"),
+    ("".join(f"<link rel=alternate hreflang=aa-{one} href=/{one}>" for one in range(100, 165)), "", {},
+     "more than a page can have"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("html", "header", "found"), [row[:3] for row in ALTERNATES], ids=[row[3] for row in ALTERNATES]
+)
+def test_the_versions_in_other_languages(html: str, header: str, found: dict[str, str]) -> None:
+    assert outcome(html, **({"link": header} if header else {})).alternates == found
+
+
 def test_a_file_names_its_page_in_the_header() -> None:
     """Files have no other way. https://github.com/GoogleChrome/lighthouse/issues/4343"""
     headers = {"content-type": "text/plain", "link": '<https://site.example/doc.html>; rel="canonical"'}

@@ -82,8 +82,8 @@ def test_groups_behind_the_window_stay_where_they_are() -> None:
     assert [group[0].page_id for group in group_copies([A, B], near, texts, 1)] == [A.page_id, B.page_id]
 
 
-def version(url: str, language: str, score: float) -> PageHits:
-    row = statement(url, f"{language}: the log of checkpoints.", language=language)
+def version(url: str, language: str, score: float, family: str = "") -> PageHits:
+    row = statement(url, f"{language}: the log of checkpoints.", language=language) | {"family": family}
     hit = Hit(uuid5(UUID(int=3), url), score, payload_of(row))
     return PageHits(hit.payload.page_id, (hit,), score)
 
@@ -118,3 +118,28 @@ def test_versions_of_a_page_in_several_languages_are_one_result(
     found = group_versions([[page] for page in pages], reader)
     assert [" ".join(paths[page.page_id] for page in group) for group in found] == shown
     assert found[0][0].score == 9.0, "a result has the score of its best page"
+
+
+# Pages with their language and the set that each names (`hreflang`), by score, and the results for a reader of German.
+FAMILIES = [
+    (["a.example/log en S", "b.example/protokoll de S"], ["b.example/protokoll a.example/log"], "each names the other"),
+    (["a.example/log en S", "b.example/protokoll de T"], ["a.example/log", "b.example/protokoll"], "one names another"),
+    (["a.example/log en S", "b.example/protokoll de -"], ["a.example/log", "b.example/protokoll"], "only one names it"),
+    (["a.example/log en S", "a.example/log2 en S"], ["a.example/log", "a.example/log2"], "two pages of one language"),
+    (["a.example/log en S", "a.example/log2 en S", "a.example/de de S"], ["a.example/de a.example/log",
+     "a.example/log2"], "a third version is one of the first"),
+    (["a.example/en/log en S", "a.example/de/log de -"], ["a.example/de/log a.example/en/log"], "folders suffice"),
+    (["a.example/en/log en S", "a.example/de/log de -", "b.example/journal fr S"],
+     ["a.example/de/log a.example/en/log b.example/journal"], "folders and names together"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "shown"), [row[:2] for row in FAMILIES], ids=[row[2] for row in FAMILIES])
+def test_pages_that_name_each_other_as_versions_are_one_result(rows: list[str], shown: list[str]) -> None:
+    pages = []
+    for place, row in enumerate(rows):
+        path, language, family = row.split()
+        pages.append(version(f"https://{path}", language, 9.0 - place, family.strip("-")))
+    found = group_versions([[page] for page in pages], ["de"])
+    named = [" ".join(page.hits[0].payload.url.removeprefix("https://") for page in group) for group in found]
+    assert named == shown
