@@ -13,12 +13,17 @@ from hypothesis import strategies as st
 
 from streams.gateway.http.highlighting import highlights, query_words, segments
 from streams.gateway.http.presentation import writes_right_to_left
+from streams.knowledge.wikidata.languages import translations
 from streams.language.abbreviations import ABBREVIATIONS
 from streams.language.function_words import FUNCTION_WORDS, without_function_words
 from streams.pages.text.dates import iso_date
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import index_words
+from streams.queries.spelling.words import LANGUAGE as CORRECTED
+from streams.queries.suggestions.index import Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix, normalize_query
+from streams.queries.suggestions.suggester import Suggester
+from streams.search.retrieval.model_fit import unknown_language
 from streams.statements.sentences.splitter import SentenceSplitter
 from streams.vectors.bm25 import document_vector, query_vector
 from streams.vectors.stemming import LANGUAGES as STEMMERS
@@ -178,6 +183,33 @@ def test_a_text_is_suggested_by_what_people_type(language: str, row: Row) -> Non
     assert key_of(title).startswith(key_of(normalize_prefix(row.typed)))
 
 
+SUGGESTER = Suggester(Suggestion(normalize_query(row.sentences[0]), 1.0, language) for language, row in ROWS.items())
+
+
+@CASES
+def test_a_mistake_in_what_people_type_is_forgiven(language: str, row: Row) -> None:
+    meant = normalize_query(row.sentences[0])
+    place = next(at for at in range(2, len(meant)) if not meant[at - 1].isspace())  # a word's first letter is right
+    without_a_letter = meant[:place] + meant[place + 1 : place + 4]
+    for own in (language, "", "en"):
+        found = [each.text for each in SUGGESTER.suggest(without_a_letter, own)]
+        assert found == [meant], "also where the person's language is another one"
+
+
+@CASES
+def test_only_queries_in_english_are_corrected(language: str, row: Row) -> None:
+    """The vocabulary is English. A query that is surely in another language would be changed to English words."""
+    text = " ".join((row.asked, *row.sentences))
+    assert (unknown_language(text, (), (CORRECTED,)) == "") is (language == CORRECTED)
+    assert (unknown_language("vaccuum", (language,), (CORRECTED,)) == "") is (language == CORRECTED), "as it is said"
+
+
+@CASES
+def test_names_of_panels_are_kept_in_the_language(language: str, row: Row) -> None:
+    texts = {"en": {"value": "name"}, language: {"value": row.sentences[0]}}
+    assert translations(texts, "name")[language] == row.sentences[0]
+
+
 @CASES
 def test_only_arabic_and_hebrew_are_written_from_right_to_left(language: str, row: Row) -> None:
     assert writes_right_to_left(language) == (language in {"ar", "he"})
@@ -262,9 +294,10 @@ def cells(language: str) -> tuple[str, ...]:
     by_script = {"zh": "pairs of characters", "ko": "pairs of letters", "ja": "a dictionary's", "th": "a dictionary's"}
     ends = "marks, abbreviations" if language in ABBREVIATIONS else "spaces" if language == "th" else "marks"
     return (
-        "a model" if language == "en" else ends,
+        "a model" if language == CORRECTED else ends,
         "stems" if language == "en" or language in STEMMERS else by_script.get(language, "as written"),
         "in numbers" if language in {"zh", "ja", "ko"} else "names of months",
+        "yes" if language == CORRECTED else "no",
     )
 
 
@@ -272,7 +305,7 @@ def render() -> str:
     groups: dict[tuple[str, ...], list[str]] = {}
     for language, row in ROWS.items():
         groups.setdefault(cells(language), []).append(row.name)
-    heads = ("languages", "ends of sentences", "words", "dates")
+    heads = ("languages", "ends of sentences", "words", "dates", "corrected queries")
     lines = [
         f"| {' | '.join(line)} |" for line in (heads, *((", ".join(names), *has) for has, names in groups.items()))
     ]
