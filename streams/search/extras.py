@@ -77,6 +77,7 @@ class ExtrasReader:
         self._stores = stores
         self._similar = OptionalPart("similar pages", partial(on_failure, "records"), Rest(REST_SECONDS))
         self._facts = OptionalPart("facts of pages", partial(on_failure, "records"), Rest(REST_SECONDS))
+        self._versions = OptionalPart("versions in other languages", partial(on_failure, "records"), Rest(REST_SECONDS))
         self._sentences = FirstSentences(stores, on_failure)
 
     async def of(
@@ -97,25 +98,27 @@ class ExtrasReader:
             return Extras({})
         ids = [page.page_id for page in pages]
         with trace.timed("similar_ms"):
-            similar, read, sentences = await asyncio.gather(
+            similar, facts, sentences = await asyncio.gather(
                 self._read_similar(ids, visible, deadline, trace),
-                self._facts.read(partial(self._read_facts, ids, visible), deadline.for_similar()),
+                self._facts.read(partial(self._stores.normalized, ids, visible=visible), deadline.for_similar()),
                 self._sentences.of(() if is_phrase else pages, visible, deadline, frame),
             )
-        facts, versions = read or ({}, {})
-        return Extras(similar, facts, versions, sentences)
+            versions = await self._read_versions(facts or {}, visible, deadline)
+        return Extras(similar, facts or {}, versions, sentences)
 
-    async def _read_facts(
-        self, pages: Sequence[UUID], visible: Visible
-    ) -> tuple[Mapping[UUID, Normalized], Mapping[UUID, Sequence[Normalized]]]:
-        """Return the facts of the pages, and their versions in other languages, which few pages have."""
-        facts = await self._stores.normalized(pages, visible=visible)
-        named = {page: list(map(page_id, dict.fromkeys(part.alternates.values()))) for page, part in facts.items()}
+    async def _read_versions(
+        self, facts: Mapping[UUID, Normalized], visible: Visible, deadline: Deadline
+    ) -> Mapping[UUID, Sequence[Normalized]]:
+        """Return the versions of pages in other languages. Few pages have some: for others nothing is read."""
+        named = {page: [page_id(url) for url in part.alternates.values()] for page, part in facts.items()}
         wanted = dict.fromkeys(each for ids in named.values() for each in ids if each not in facts)
-        others = await self._stores.normalized(list(wanted)[:MAX_VERSIONS], visible=visible) if wanted else {}
+        read = partial(self._stores.normalized, list(wanted)[:MAX_VERSIONS], visible=visible)
+        others = (await self._versions.read(read, deadline.for_similar()) if wanted else None) or {}
         known = {**others, **facts}
-        return facts, {
-            page: [known[each] for each in ids if each in known and _are_versions(facts[page], known[each])]
+        return {
+            page: [
+                known[each] for each in dict.fromkeys(ids) if each in known and _are_versions(facts[page], known[each])
+            ]
             for page, ids in named.items()
             if ids
         }

@@ -1,8 +1,12 @@
 """Language versions of a page are one result: pages in HTML name each other (`hreflang`), and answers link to them."""
 
+from collections.abc import Sequence
+from uuid import UUID
+
 import pytest
 
 from schemas.ids import page_id
+from streams.errors import StoreUnavailable
 from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.search.extras import MAX_VERSIONS
 from streams.stores.opener import Stores
@@ -106,3 +110,20 @@ def test_a_page_names_the_same_set_as_another_one_only_if_both_are_in_it() -> No
     secure, plain = record(EN, (EN, DE)), Normalized.of_row(record(EN, (EN, DE)).row() | {"url": EN.replace("s:", ":")})
     assert secure.family == plain.family, "http and https are one address"
     assert MAX_VERSIONS >= 100
+
+
+async def test_a_store_that_fails_for_versions_takes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What publishers allow stands in the records of the results: it must not be lost with a link."""
+    stores = await web_of({EN: ALL, DE: ALL, JA: ALL}, found=(DE,))
+    whole = stores.pages.get_normalized
+
+    async def read(pages: Sequence[UUID]) -> dict[UUID, Normalized]:
+        if page_id(DE) not in pages:
+            raise StoreUnavailable("the store is down")
+        return await whole(pages)
+
+    monkeypatch.setattr(stores.pages, "get_normalized", read)
+    async with client(gateway(stores, deadline_seconds=30)) as web:
+        [found] = (await web.get("/api/v1/search", params={"q": "Protokoll"})).json()["results"]
+    assert "versions" not in found or found["versions"] == []
+    assert not found.get("kept_from_models"), "its record was read"
