@@ -1,18 +1,22 @@
-"""Print what is suggested for prefixes over a web of pages, and how much of it was judged as what a person could mean.
+"""Print what is suggested for prefixes over two webs, and how much of it was judged as what a person could mean.
 
-    python -m benchmarks.search.suggested_texts DIR
+    python -m benchmarks.search.suggested_texts MANUALS
 
-DIR has the pages: DIR/HOST/path.html. `suggested_texts.jsonl` has a prefix a line, and the suggestions for it that were
-judged to be no subject. The prefixes were written before anything was looked at.
+The first web, `handbooks`, is bundled. MANUALS has the pages of the second one, which is no part of the project: a
+handbook of Debian and the manual of GIMP, as MANUALS/HOST/path.html. `suggested_texts.jsonl` has a prefix a line with
+its web, and the suggestions for it that were judged to be no subject. The prefixes were written before anything was
+looked at, and none was left out.
 """
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
 
 from schemas.ids import page_id
+from streams.local.demo import unpack
 from streams.models.protocols import Link
 from streams.pages.document.consent import Consent
 from streams.pages.sandbox.normalizing import normalize_to_outcome
@@ -52,16 +56,29 @@ def suggester_of(folder: Path) -> Suggester:
     return Suggester([Suggestion(each.text, each.weight, each.language) for each in found])
 
 
-def measure(suggester: Suggester) -> dict[str, Any]:
-    """Return the suggestions of each judged prefix, and the share of them that a person could mean."""
-    rows = [orjson.loads(line) for line in JUDGED.read_bytes().splitlines()]
+def measure(web: str, suggester: Suggester) -> dict[str, Any]:
+    """Return the suggestions of each judged prefix of a web, and the share of them that a person could mean."""
+    rows = [row for line in JUDGED.read_bytes().splitlines() if (row := orjson.loads(line))["web"] == web]
     shown = {row["prefix"]: [each.text for each in suggester.suggest(row["prefix"], "en", SHOWN)] for row in rows}
     refused = {row["prefix"]: set(row["no subject"]) for row in rows}
     texts = [(prefix, text) for prefix, found in shown.items() for text in found]
     good = sum(text not in refused[prefix] for prefix, text in texts)
     empty = [prefix for prefix, found in shown.items() if not found]
-    return {"shown": shown, "suggestions": len(texts), "a subject": good / max(len(texts), 1), "empty": empty}
+    return {
+        "shown": shown,
+        "prefixes": len(rows),
+        "suggestions": len(texts),
+        "a subject": good / max(len(texts), 1),
+        "empty": empty,
+    }
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder:
+        webs = {"handbooks": unpack(Path(folder)), "manuals": Path(sys.argv[1])}
+        found = {name: measure(name, suggester_of(web)) for name, web in webs.items()}
+    print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
 
 
 if __name__ == "__main__":
-    print(orjson.dumps(measure(suggester_of(Path(sys.argv[1]))), option=orjson.OPT_INDENT_2).decode())
+    main()

@@ -87,7 +87,12 @@ def _answer_of(response: httpx2.Response) -> dict[str, Any]:
 
 
 def print_answer(answer: dict[str, Any]) -> None:
-    """Print an answer for people: what was searched, answers that stand by themselves, then the pages."""
+    """Print an answer for people: what was searched, answers that stand by themselves, then the pages.
+
+    Of an answer by itself that no page has the words of, nothing is left to say: pages would only be the nearest ones.
+    """
+    if answer.get("quick") and answer.get("nearest_only"):
+        answer = {**answer, "results": [], "missing": []}
     _print_searched(answer)
     if quick := answer.get("quick"):
         out.print(styled("[bold]{}[/]\n", f"{quick['asked']} = {quick['answer']}"))

@@ -121,6 +121,11 @@ def test_what_the_answer_says_beside_results_comes_first(
     assert "Nothing was found" not in shown
 
 
+def test_the_nearest_pages_are_no_part_of_an_answer_by_itself(gateway: Gateway) -> None:
+    gateway.answer = {**EXAMPLES["search"], "partial": False, "quick": SQUARE, "nearest_only": True, "missing": ["80"]}
+    assert gateway.search("x").stdout.split("\n") == ["15% of 80 = 12", "", ""]
+
+
 def test_headings_stand_once_above_their_statements_and_code_keeps_its_indent(gateway: Gateway) -> None:
     (result,) = EXAMPLES["search"]["results"]
     (statement,) = result["statements"]
