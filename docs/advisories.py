@@ -1,4 +1,4 @@
-"""What OSV, a source of advisories, knows about jars, Go modules and actions: `pip-audit` does not ask about them.
+"""OSV, a source of advisories, is asked about jars, Go modules and actions: `pip-audit` does not ask about them.
 
 One request names up to 1,000 packages with their versions; the answer has the names of advisories in the same order.
 Images are in no ecosystem of OSV: a scanner in a registry knows them.

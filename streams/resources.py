@@ -109,7 +109,7 @@ def return_freed_memory() -> None:
 
 
 def new_registry() -> "CollectorRegistry":
-    """Return a registry of metrics with those of the process: memory, CPU time, open files, and Riffle's version."""
+    """Return a registry of metrics with the memory, CPU time and open files of the process, and Riffle's version."""
     from prometheus_client import CollectorRegistry, Gauge, ProcessCollector  # not all that ask for processors have it
 
     registry = CollectorRegistry()

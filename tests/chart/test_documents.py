@@ -1,4 +1,4 @@
-"""What documents say about a release: its rooms, and lists of its components, are those of the rendered chart."""
+"""Documents say of a release what the rendered chart has: its sums of cores and memory, and all of its components."""
 
 import json
 import re

@@ -80,7 +80,7 @@ def test_keda_gets_a_token_by_its_own_parameters() -> None:
 
 
 def places_of_parameters() -> dict[str, set[str]]:
-    """Where KEDA's scaler for Kafka reads each parameter, from its source: the module that `make chart` reads, too."""
+    """Return where KEDA's scaler for Kafka reads each parameter, from the source that `make chart` reads, too."""
     go = shutil.which("go") or "/usr/local/go/bin/go"
     if not Path(go).exists():
         pytest.skip("Go is not there, which has KEDA's source")

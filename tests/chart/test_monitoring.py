@@ -210,7 +210,7 @@ def test_the_version_and_the_process_are_exported() -> None:
 
 
 SCOPE = re.compile(r'(\{)namespace=~?"[^"]*"(?:,(?:app_kubernetes_io_instance|release)="[^"]*")?,?')
-"""What the template adds to a selector: the release's namespace and name, or the stores' namespaces."""
+"""Matchers that the template adds to a selector: the release's namespace and name, or the stores' namespaces."""
 
 
 def unscoped(rule: dict[str, Any]) -> dict[str, Any]:

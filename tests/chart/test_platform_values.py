@@ -1,4 +1,4 @@
-"""What a platform asks of every chart: labels, annotations, volumes, accounts, the ways in, and objects of its own."""
+"""Values that a platform asks of every chart: labels, annotations, volumes, accounts, ways in, objects of its own."""
 
 from typing import Any
 

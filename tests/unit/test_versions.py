@@ -70,12 +70,12 @@ def test_support_ends_on_a_day(one: Version, day: date, fault: str, note: str) -
 
 
 def test_the_local_servers_are_mended_by_their_projects() -> None:
-    """What Riffle itself starts for its users is accepted for no reason beyond its support."""
+    """Servers that Riffle itself starts for its users are never accepted beyond their support."""
     own = {one.name: one for one in VERSIONS}
     assert not any(own[name].accepted for name in ("kafka", "cassandra", "python-image", "triton-image", "java"))
 
 
-def test_the_owner_is_told_from_an_entry_with_a_misspelt_field(tmp_path: Path) -> None:
+def test_an_entry_with_a_misspelt_field_is_refused(tmp_path: Path) -> None:
     owner = tmp_path / "versions.toml"
     owner.write_text('[kafka]\nversion = "1"\nreleased = 2026-01-01\nuntill = 2027-01-01\nbasis = "x"\nuses = []\n')
     with pytest.raises(TypeError, match="untill"):
