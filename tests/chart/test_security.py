@@ -29,7 +29,7 @@ INTERNET = {"0.0.0.0/0", "2000::/3", "::/0"}
 
 
 def every_stage() -> list[Object]:
-    return render("minimal", {"stages": {"render": {"enabled": True}}})
+    return render("minimal", {"stages": {name: {"enabled": True} for name in ("render", "queries", "knowledge")}})
 
 
 @pytest.mark.parametrize("values", VALUES)
@@ -195,7 +195,7 @@ def test_triton_is_reached_by_the_stages_that_use_it_and_queries_have_a_server_o
     using.add("operator")
     assert users(render("gpu-fleet"), "triton") == {*using, "map"}, "the map is drawn there"
     assert users(render("gpu-fleet"), "query-embedding") == {"gateway"}
-    assert users(render("minimal"), "triton") == {*using, "gateway"}
+    assert users(every_stage(), "triton") == {*using, "gateway"}
 
 
 def test_the_admin_port_of_the_gateway_is_for_monitoring_alone() -> None:
