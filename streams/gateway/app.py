@@ -189,7 +189,7 @@ def create_app(
         routers = (liveness_routes(), *admin, page_html_routes(context, views, guard), *about)
         app.state.admin = _app(routers, context, views, has_labs=True, is_public=False)
     app.state.gateway = gateway
-    gateway.tools = install_tools(app)
+    gateway.tools = install_tools(app, settings.access, settings.gateway.public_url)
     return app
 
 

@@ -29,6 +29,8 @@ from streams.tracing import traced
 
 STUCK_SECONDS = 60.0
 """Time without a turn of the event loop after which the gateway is unhealthy: a restart helps (seconds)."""
+MAX_CONNECTIONS = 1_000
+"""Maximum number of open connections. Requests on further connections are refused with status 503."""
 STOP_SECONDS = 10
 """Maximum time for running requests to finish when the process is stopped (seconds)."""
 KEEP_ALIVE_SECONDS = 30
@@ -134,7 +136,9 @@ def _taken(host: str, port: int, setting: str, error: OSError) -> StartError:
     )
 
 
-def server_config(app: FastAPI, settings: GatewaySettings, *, any_client: bool = False) -> uvicorn.Config:
+def server_config(
+    app: FastAPI, settings: GatewaySettings, *, any_client: bool = False, max_connections: int = MAX_CONNECTIONS
+) -> uvicorn.Config:
     """Return uvicorn's settings: with limits for connections, without access log and WebSockets.
 
     `any_client`: clients need no certificate. Kubernetes, which probes the admin port, has none.
@@ -148,7 +152,7 @@ def server_config(app: FastAPI, settings: GatewaySettings, *, any_client: bool =
         proxy_headers=False,  # only `access.trusted_proxies` says whose headers are believed
         http=LimitedProtocol,
         ws="none",
-        limit_concurrency=settings.max_connections,
+        limit_concurrency=max_connections,
         timeout_graceful_shutdown=STOP_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )

@@ -63,8 +63,6 @@ class GatewaySettings(SearchSettings):
     cors_origins: tuple[_Origin, ...] = ()
     """Origins whose scripts may ask the API from a browser (CORS), without cookies: `["https://docs.example.org"]`.
     `["*"]`: all."""
-    max_connections: int = Field(1_000, ge=1)
-    """Maximum number of open connections. Requests on further connections are refused with status 503."""
     publish_queries: bool = False
     """Publish each query, with its text and the pages shown, as `queries.made`, which Kafka keeps for a day at most.
     Tell the people who search (docs/concepts/privacy.md)."""

@@ -77,6 +77,9 @@ class AccessSettings(SettingsGroup):
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks of the reverse proxies whose `X-Forwarded-For` is believed. Without them, all clients
     behind a proxy share one budget."""
+    authorization_server: str = Field("", pattern=r"^(https?://\S+)?$")
+    """Issuer of the OAuth tokens that a reverse proxy checks before `/mcp`, such as `https://login.example.org`.
+    Assistants learn it from the gateway (RFC 9728). Empty: none."""
     private_sites: bool = False
     """There are sites whose pages only their own keys find (`riffle sites add --private`). The gateway then answers
     nobody until it has read the sites once."""

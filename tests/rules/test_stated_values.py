@@ -127,7 +127,7 @@ def test_stated_defaults_are_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("at most `RIFFLE_GATEWAY__MAX_CONNECTIONS` (1,000) clients", [("GATEWAY__MAX_CONNECTIONS", 1000.0)]),
+        ("at most `RIFFLE_GATEWAY__PORT` (8,080) is used", [("GATEWAY__PORT", 8080.0)]),
         ("the weight\n`RIFFLE_KNOWLEDGE__CONFIDENCE` (4.0; 0 turns it off)", [("KNOWLEDGE__CONFIDENCE", 4.0)]),
         ("`RIFFLE_GATEWAY__AUTHORITY_WEIGHT` (.3)", [("GATEWAY__AUTHORITY_WEIGHT", 0.3)]),
         ("(`RIFFLE_ANSWERS__PER_PERSON`, 30 by default)", [("ANSWERS__PER_PERSON", 30.0)]),

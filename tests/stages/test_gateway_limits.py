@@ -73,7 +73,7 @@ async def serving(
     app: Any, *, max_connections: int = 100, protocol: type[LimitedProtocol] = Impatient
 ) -> AsyncIterator[int]:
     """The app as `riffle gateway` serves it, on a free port of loopback. Gives the port."""
-    config = server_config(app, GatewaySettings(max_connections=max_connections))
+    config = server_config(app, GatewaySettings(), max_connections=max_connections)
     assert config.http is LimitedProtocol
     config.http, config.http_protocol_class = protocol, protocol
     server = uvicorn.Server(config)

@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import json
+import re
 import signal
 import sys
+import tomllib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -14,6 +17,7 @@ import pytest
 from schemas.ids import page_id
 from streams.gateway.content.markdown import to_markdown
 from streams.gateway.search import spelling
+from streams.gateway.tools.http import PATH
 from streams.gateway.tools.results import MAX_TEXT_CHARS, cut
 from streams.settings import AccessSettings, AnswersSettings
 from streams.stores.opener import Stores, memory_stores
@@ -280,6 +284,45 @@ async def test_a_call_that_fails_says_why(stores: Stores, tool: str, arguments: 
         result = await client.call_tool(tool, arguments)
     assert result.is_error
     assert says in str(result.content)
+
+
+async def test_an_assistant_finds_the_server_of_the_tokens_that_a_proxy_checks(stores: Stores) -> None:
+    from mcp.shared.auth import ProtectedResourceMetadata
+
+    login, name = "https://login.example.org/realms/all", "https://search.example.org"
+    access = AccessSettings(anonymous=False, authorization_server=login)
+    header = await new_key(stores)
+    call_tools = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    app = gateway(stores, access=access, public_url=name, allowed_hosts=("riffle.test",))
+    async with client_of(app) as web:
+        web.headers["accept"] = "application/json, text/event-stream"
+        refused = await web.post("/mcp", json=call_tools)
+        answered = await web.post("/mcp", json=call_tools, headers=header)
+        [address] = re.findall(r'resource_metadata="([^"]+)"', refused.headers["www-authenticate"])
+        of_tools = await web.get(address.removeprefix(name))
+        of_gateway = await web.get("/.well-known/oauth-protected-resource")
+    await app.state.gateway.close()
+    async with client_of(gateway(stores, access=AccessSettings(anonymous=False))) as web:
+        without = await web.get("/.well-known/oauth-protected-resource/mcp")
+    assert (refused.status_code, refused.json()["type"]) == (401, "urn:riffle:problem:key-needed")
+    assert answered.status_code == 200
+    read = ProtectedResourceMetadata.model_validate(of_tools.json())
+    assert (str(read.resource), [str(each) for each in read.authorization_servers]) == (f"{name}/mcp", [login])
+    assert of_gateway.json()["resource"] == name
+    assert without.status_code == 404
+
+
+def test_the_entry_of_the_registry_is_of_this_version() -> None:
+    """The registry takes names and descriptions of these lengths, and versions that are no ranges."""
+    root = Path(__file__).parents[2]
+    entry = json.loads((root / "server.json").read_text())
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert entry["version"] == project["version"]
+    assert entry["name"].count("/") == 1
+    assert 1 <= len(entry["description"]) <= 100
+    [remote] = entry["remotes"]
+    assert set(re.findall(r"{(\w+)}", remote["url"])) == set(remote["variables"])
+    assert remote["url"].endswith(PATH)
 
 
 async def test_a_request_without_a_call_is_answered_at_once(stores: Stores) -> None:

@@ -7,7 +7,7 @@ counted as any request's, on the same budget.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -15,17 +15,22 @@ import httpx2
 from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from streams.client import AsyncRiffle
+from streams.gateway.http.problems import Problem
+from streams.gateway.http.responses import problem_response
 from streams.plain_http import plain_async_client
+from streams.settings import AccessSettings
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 200_000
+_SIGN_IN = "The request has no token. `resource_metadata` of this answer leads to the server that gives one."
 _PASSED = ("authorization", "x-forwarded-for")
 """Headers of the caller by which the API knows it."""
 
@@ -33,13 +38,18 @@ _PASSED = ("authorization", "x-forwarded-for")
 class ToolsEndpoint:
     """The endpoint of one app. It starts with the first request, and `close` ends it."""
 
-    def __init__(self, app: FastAPI) -> None:
-        self._app = app
+    def __init__(self, app: FastAPI, refuse: Callable[[Request], Response] | None = None) -> None:
+        """`refuse`: returns the answer to a request without a token, which tells a client where it gets one."""
+        self._app, self._refuse = app, refuse
         self._manager: StreamableHTTPSessionManager | None = None
         self._stop = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        if self._refuse is not None and "authorization" not in request.headers:
+            await self._refuse(request)(scope, receive, send)
+            return
         manager = await self._start()
         await manager.asgi_app(scope, receive, send)
 
@@ -86,9 +96,33 @@ class ToolsEndpoint:
             yield AsyncRiffle(base, http=inside)
 
 
-def install_tools(app: FastAPI) -> ToolsEndpoint:
-    """Add the endpoint to the app. The caller closes it."""
-    endpoint = ToolsEndpoint(app)
+METADATA = "/.well-known/oauth-protected-resource"
+"""Where OAuth's clients look for the metadata of the gateway; of `/mcp` with its path behind (RFC 9728, 3.1)."""
+
+
+def install_tools(app: FastAPI, access: AccessSettings, public_url: str = "") -> ToolsEndpoint:
+    """Add the endpoint to the app. The caller closes it. `public_url` is the gateway's address, if it is known."""
+
+    def base_of(request: Request) -> str:
+        return (public_url or str(request.base_url)).rstrip("/")
+
+    async def metadata(request: Request) -> Response:
+        about = {
+            "resource": base_of(request) + request.url.path.removeprefix(METADATA),
+            "resource_name": "Riffle",
+            "authorization_servers": [access.authorization_server],
+            "bearer_methods_supported": ["header"],
+        }
+        return JSONResponse(about, headers={"Cache-Control": "no-store"})
+
+    def refuse(request: Request) -> Response:
+        where = f'Bearer realm="riffle", resource_metadata="{base_of(request)}{METADATA}{PATH}"'
+        return problem_response(Problem("key-needed", _SIGN_IN, headers={"WWW-Authenticate": where}), PATH)
+
+    endpoint = ToolsEndpoint(app, refuse if access.authorization_server and not access.anonymous else None)
+    if access.authorization_server:
+        for path in (METADATA, METADATA + PATH):
+            app.router.routes.append(Route(path, endpoint=metadata, methods=["GET"], include_in_schema=False))
     # Without sessions there is nothing to stream to a GET: the SDK would hold its connection open for ever.
     app.router.routes.append(Route(PATH, endpoint=endpoint, methods=["POST"], include_in_schema=False))
     return endpoint
