@@ -175,6 +175,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
     @router.get(
         "/hooks",
         summary="The webhooks of the key",
+        description="The webhooks of the key, without their secrets.",
         responses={200: openapi.json_response("The webhooks", "hooks"), **_PROBLEMS},
         response_model_exclude_none=True,
     )
@@ -184,6 +185,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
     @router.get(
         "/hooks/{hook_id}",
         summary="A webhook",
+        description="A webhook of the key, without its secrets.",
         responses={200: openapi.json_response("The webhook", "hook"), **_PROBLEMS, **_OF_ONE},
         response_model_exclude_none=True,
     )
@@ -237,6 +239,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
     @router.get(
         "/hooks/{hook_id}/deliveries",
         summary="The last deliveries of a webhook",
+        description="The last deliveries of a webhook, with the outcome of each.",
         responses={200: openapi.json_response("The deliveries", "deliveries"), **_PROBLEMS, **_OF_ONE},
         response_model_exclude_none=True,
     )

@@ -37,6 +37,9 @@ TAGS = {
     "content": "The documents, statements and vectors of pages.",
     "pages": "The history of a page.",
     "entities": "Panels of entities.",
+    "crawls": "Crawls that a key begins.",
+    "writing": "Own pages of a key.",
+    "changes": "Webhooks and the stream of pages that became searchable or were removed.",
     "operations": "For operators and load balancers.",
 }
 """The groups of operations, with a description of each."""

@@ -168,6 +168,7 @@ def crawl_routes(context: GatewayContext, crawls: Crawls, repetitions: Repetitio
     @router.get(
         "/crawls",
         summary="The crawls of the key",
+        description="The crawls that the key has begun, with the state of each.",
         responses={200: openapi.json_response("The crawls", "crawls"), **_PROBLEMS},
         response_model_exclude_none=True,
     )
@@ -179,6 +180,7 @@ def crawl_routes(context: GatewayContext, crawls: Crawls, repetitions: Repetitio
     @router.get(
         "/crawls/{crawl_id}",
         summary="A crawl",
+        description="The state of a crawl that the key has begun.",
         responses={200: openapi.json_response("The crawl", "crawl"), **_PROBLEMS, **_OF_ONE},
         response_model_exclude_none=True,
     )

@@ -51,6 +51,16 @@ def test_every_route_of_the_api_is_in_it(document: dict[str, Any]) -> None:
     }
 
 
+def test_every_operation_has_a_known_group_and_a_description(document: dict[str, Any]) -> None:
+    """As linters of OpenAPI want it (test_openapi_linters.py). Security is written also where there is none."""
+    known = {tag["name"] for tag in document["tags"]}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert set(operation["tags"]) <= known, f"{method} {path}: add its tag to TAGS"
+            assert operation["description"], f"{method} {path}"
+            assert "security" in operation, f"{method} {path}"
+
+
 def test_every_response_has_an_example_that_is_true_to_its_schema(document: dict[str, Any]) -> None:
     checked = 0
     for path, operations in document["paths"].items():
