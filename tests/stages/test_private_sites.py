@@ -94,6 +94,12 @@ OF_NO_PAGE = {
     "/preferences", "/preferences/site", "/preferences/export", "/preferences/import", "/preferences/shared",
     "/preferences/reset",
 }  # fmt: skip
+# The routes that answer nobody without a key: what a key hears and reads of pages, the tests of these routes say.
+OF_KEYS = {
+    "/api/v1/pages", "/api/v1/crawls", "/api/v1/crawls/{}", "/api/v1/crawls/{}/events", "/api/v1/changes",
+    "/api/v1/hooks", "/api/v1/hooks/{}", "/api/v1/hooks/{}/secret", "/api/v1/hooks/{}/test",
+    "/api/v1/hooks/{}/deliveries",
+}  # fmt: skip
 
 
 def requests(step: int = 1) -> list[str]:
@@ -312,7 +318,7 @@ async def test_tools_answer_as_if_the_site_were_not_there(worlds: tuple[World, W
 
 
 def test_each_route_is_asked_or_reads_no_page() -> None:
-    known = {route.format("{}") for route in ASKED} | OF_NO_PAGE
+    known = {route.format("{}") for route in ASKED} | OF_NO_PAGE | OF_KEYS
     known |= {"/sites/{}"}
     app = gateway(memory_stores(), access=ACCESS)
     paths = {_PARAMETER.sub("{}", route.path) for route in app.routes if isinstance(route, APIRoute)}
