@@ -154,7 +154,7 @@ REFUSED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION
         ("fetch", "embed.retry", False),
         ("gateway", "queries.made", True),
         ("gateway", "results.clicked", True),
-        ("gateway", "pages.removed", False),
+        ("gateway", "pages.embedded", False),
         ("person", "queries.made", False),
         ("operator", "pages.removed", True),
     ],

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 from streams.local.tls.identities import NAMES, P12_PASSWORD, PERSON, SERVERS, Identities
 from streams.settings import Settings
-from streams.topology import STAGES, Grant, Stage, grants, stage, stage_grants
+from streams.topology import READER_GROUP, STAGES, Grant, Stage, grants, stage, stage_grants
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 
@@ -85,9 +85,14 @@ def test_a_stage_may_do_what_the_topology_says_and_nothing_else(one: Stage) -> N
     assert bool(names(granted, "describe", "group")) is each.source
 
 
-def test_the_gateway_may_only_send_queries_and_clicks() -> None:
-    assert [grant for grant in grants() if grant.principal == "gateway"] == [
-        Grant("gateway", "write", "topic", "queries.asked"),
-        Grant("gateway", "write", "topic", "queries.made"),
-        Grant("gateway", "write", "topic", "results.clicked"),
+def test_the_gateway_may_only_send_queries_clicks_and_what_keys_write_and_follow_pages() -> None:
+    granted = [grant for grant in grants() if grant.principal == "gateway"]
+    assert names(granted, "write") == {
+        *("queries.asked", "queries.made", "results.clicked"),
+        *("pages.discovered", "pages.fetched", "pages.removed", "hooks.due"),
+        *("frontier.urgent", "dedup.urgent", "index.urgent"),
+    }
+    assert names(granted, "read") == {"pages.fetched", "pages.indexed", "pages.removed"}
+    assert [grant for grant in granted if grant.kind == "group"] == [
+        Grant("gateway", "read", "group", READER_GROUP, is_prefix=True)
     ]
