@@ -78,6 +78,11 @@ _READ: dict[str, tuple[type[Event], ...]] = {
     "index": (PageEmbedded, PageRemoved),
     "ledger": tuple(event for event in PAGE_EVENTS if event not in (PageDiscovered, LinkFound)),
 }
+_SENTENCES = {
+    "en": "The {words} near the {text} was seen by {people} people.",
+    "de": "Die Leute haben dort neben dem {text} auch {words} gesehen, und zwar an {people} Tagen.",
+}
+"""A sentence of a page in each language that it may be in."""
 _WORDS = ("fox", "harbour", "lantern", "meadow", "needle", "orchard", "pebble", "quarry", "ribbon", "saddle", "valley")
 Lane = tuple[str, str, str]
 """A stage, a topic and a key: events that stay in order."""
@@ -95,6 +100,7 @@ class State:
     """`page`, `noindex` (by its markup), `unlisted` (by a header), `gone` or `moved`."""
     text: str = ""
     target: str = ""
+    language: str = "en"
 
     @property
     def is_searchable(self) -> bool:
@@ -117,10 +123,11 @@ class State:
     def _body(self) -> str:
         chance = random.Random(self.text)
         lists = [" ".join(chance.choices(_WORDS, k=9)) for _ in range(5)]
-        paragraphs = [f"<p>The {words} near the {self.text} was seen by {len(words)} people.</p>" for words in lists]
+        sentence = _SENTENCES[self.language]
+        paragraphs = [f"<p>{sentence.format(words=words, text=self.text, people=len(words))}</p>" for words in lists]
         meta = "<meta name=robots content=noindex>" if self.kind == "noindex" else ""
         head = f"<title>Of {self.text}</title>{meta}"
-        return f"<html lang=en>{head}<main><h1>Of {self.text}</h1>{''.join(paragraphs)}</main></html>"
+        return f"<html lang={self.language}>{head}<main><h1>Of {self.text}</h1>{''.join(paragraphs)}</main></html>"
 
 
 STATES = tuple(State("page", text) for text in TEXTS)
@@ -172,8 +179,9 @@ class _Watched:
 class World:
     """The web, the stages, and the events under way."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, has_translations: bool = False) -> None:
         self.chance = random.Random(seed)
+        self.has_translations = has_translations
         self.now, self.site, self.rows = START, dict.fromkeys(URLS, State("gone")), dict[str, FrontierUrl]()
         self.counts = Counter[str]()
         self._is_read_anew = False
@@ -345,15 +353,15 @@ class World:
         """Return what is wrong now that no event is under way: pages that are neither right nor explained."""
         found = []
         sites = await self.stores.api_keys.sites()
-        searchable, expected = await self._searchable(), dict[str, str]()
+        searchable, expected = await self._searchable(), dict[str, State]()
         for url, state in self.site.items():
             held_back = is_held_back(await self.stores.pages.get(page_id(url)))
             if url in self.rows and state.is_searchable and not held_back:
-                expected[url] = state.text
-        groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for url, text in expected.items():
-            groups[text, audience_of(url, sites)].append(url)
-        for (text, _), urls in groups.items():
+                expected[url] = state
+        groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for url, state in expected.items():
+            groups[state.text, state.language, audience_of(url, sites)].append(url)
+        for (text, *_), urls in groups.items():
             if len([url for url in urls if searchable[url]]) != 1:
                 found.append(f"{text}: {[url for url in urls if searchable[url]]} of {urls} are searchable")
         for url, points in searchable.items():
@@ -363,8 +371,10 @@ class World:
                 found.append(f"{says} waits for {status.waits_for}")
             if (status.status == "indexed") != bool(points):
                 found.append(f"{says}, with {len(points)} points")
-            if points and {text for text in TEXTS for one in points if text in one.payload.text} != {expected.get(url)}:
-                found.append(f"{says}: {points[0].payload.text[:60]} instead of {expected.get(url)}")
+            newest = {(expected[url].text, expected[url].language)} if url in expected else set()
+            shown = {(text, one.payload.language) for text in TEXTS for one in points if text in one.payload.text}
+            if points and shown != newest:
+                found.append(f"{says}: {points[0].payload.text[:60]}, {shown} instead of {newest}")
             if url in expected and not points and status.status != "duplicate":
                 found.append(f"{says} explains no page with a text")
             if len({one.payload.generation for one in points}) > 1:

@@ -6,6 +6,7 @@ A run has a seed: `run_of(seed)` is the whole of it. By day some hundred runs, a
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -25,11 +26,14 @@ def _other_state(world: World, url: str) -> State:
     chance, now = world.chance, world.site[url]
     others = [other for other in URLS if other != url]
     text = now.text or chance.choice(TEXTS)
-    match chance.choice(["text", "text", "same", "noindex", "unlisted", "gone", "moved", "swap"]):
+    kinds = ["text", "text", "same", "noindex", "unlisted", "gone", "moved", "swap"]
+    match chance.choice([*kinds, *(["translated"] * 2 if world.has_translations else [])]):
         case "text":
             return chance.choice(STATES)
         case "same":
             return State("page", text)
+        case "translated":
+            return State("page", text, language="de" if now.language == "en" else "en")
         case "moved":
             return State("moved", text, chance.choice(others))
         case "swap":
@@ -58,9 +62,9 @@ async def _act(world: World) -> None:
             await world.set_private(private=chance.random() < 0.5)
 
 
-async def run_of(seed: int) -> tuple[World, list[str]]:
+async def run_of(seed: int, *, has_translations: bool = False) -> tuple[World, list[str]]:
     """Return the world of a seed when no event is under way, and what is wrong in it."""
-    world = World(seed)
+    world = World(seed, has_translations=has_translations)
     for url in URLS:
         world.site[url] = world.chance.choice(STATES)
         world.visit(url)
@@ -78,16 +82,23 @@ async def run_of(seed: int) -> tuple[World, list[str]]:
     return world, await world.faults()
 
 
-def _check(seeds: range | tuple[int, ...], until: float = float("inf")) -> None:
+def _check(
+    seeds: range | tuple[int, ...], until: float = float("inf"), translated: Callable[[int], bool] = lambda _: False
+) -> None:
     counts = Counter[str]()
     for seed in seeds:
         if time.process_time() > until:
             break
-        world, faults = asyncio.run(run_of(seed))
+        world, faults = asyncio.run(run_of(seed, has_translations=translated(seed)))
         assert faults == [], f"seed {seed}"
         counts += world.counts
     assert counts["killed"]
     assert counts["again"]
+
+
+def _has_translations(seed: int) -> bool:
+    """In every second run pages change their language, too."""
+    return seed % 2 == 1
 
 
 class _InTurn:
@@ -123,11 +134,11 @@ def test_runs_that_once_lost_a_page() -> None:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_page_ends_searchable_with_its_newest_text_or_explained(part: int) -> None:
-    _check(range(part * RUNS, (part + 1) * RUNS))
+    _check(range(part * RUNS, (part + 1) * RUNS), translated=_has_translations)
 
 
 @pytest.mark.night
 @pytest.mark.timeout(3 * SECONDS_AT_NIGHT)
 @pytest.mark.skipif(not FULL, reason="an hour at night")
 def test_an_hour_of_runs() -> None:
-    _check(range(PARTS * RUNS, 10_000_000), time.process_time() + SECONDS_AT_NIGHT)
+    _check(range(PARTS * RUNS, 10_000_000), time.process_time() + SECONDS_AT_NIGHT, _has_translations)
