@@ -105,7 +105,7 @@ async def test_paging_there_and_back(tab: Tab, site: str) -> None:
     assert len(first) == 10
     assert second
     assert not set(first) & set(second)
-    assert (await text(tab, ".summary")).startswith("Results 11–")
+    assert (await text(tab, ".range")).startswith("Results 11–")
     assert await text(tab, "[aria-current=page]") == "Page 2"
     await tab.click("a[rel=prev]")
     assert await titles(tab) == first

@@ -74,6 +74,12 @@ async def test_identifiers_that_do_not_occur_are_named() -> None:
     assert 'No page has <strong dir="auto">SQLITE_NOPE</strong>.' in page
 
 
+async def test_if_nothing_was_found_the_words_that_some_page_has_are_one_click_away() -> None:
+    _, page = await ask("checkpoint zeppelins SQLITE_NOPE quux")
+    assert 'q=checkpoint"' in page, page
+    assert "Search only for the words “checkpoint”" in page
+
+
 WORDS = [
     statement("https://a.example/log", "Checkpoint moves the log into the database.", title="Checkpoints"),
     statement("https://a.example/lock", "A checkpoint waits for the zeppelin lock.", title="Locks"),
@@ -84,6 +90,11 @@ ABSENT = {
         "checkpoint Kubernetes",
         ["Kubernetes"],
         {"log": ["Kubernetes"], "lock": ["Kubernetes"]},
+    ),
+    "all words that no page has, not only the first": (
+        "harbour cranes zyzzyva lisbon ferries",
+        ["harbour", "cranes", "zyzzyva", "lisbon", "ferries"],
+        dict.fromkeys(("log", "lock"), ["harbour", "cranes", "zyzzyva", "lisbon", "ferries"]),
     ),
     "a word of one page": ("zeppelin checkpoint", [], {"log": ["zeppelin"], "lock": []}),
     "all forms of a word are the word": ("checkpoints locking", [], {"log": ["locking"], "lock": []}),
@@ -104,8 +115,9 @@ async def test_words_that_no_page_has_are_named(query: str, missing: list[str], 
         page = " ".join((await web.get("/search", params={"q": query}, headers=HTML)).text.split())
     assert answer.get("missing", []) == missing
     assert {each["url"].rpartition("/")[2]: each.get("lacks", []) for each in answer["results"]} == lacks
+    assert ("No page has" in page) == bool(missing)
     for word in missing:
-        assert f'No page has <strong dir="auto">{word}</strong>.' in page
+        assert f'<strong dir="auto">{word}</strong>' in page
     below = {word for words in lacks.values() for word in words} - {*missing}
     assert all(f'Missing: <span dir="auto">{word}</span>' in page for word in below)
     assert ("Missing:" in page) == bool(below), "what stands above the results is not repeated below each"

@@ -5,6 +5,7 @@ escape every piece of text.
 """
 
 import re
+import string
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +18,7 @@ from babel import Locale, UnknownLocaleError
 from streams import plain_text
 from streams.crawl.domains import has_public_suffix, surely_one_owner
 from streams.gateway.http.highlighting import highlights
+from streams.language.function_words import is_function_word, shown_language
 from streams.language.marks import is_closed
 from streams.pages.text.tokens import is_spaceless
 from streams.statements.readability import END_WORDS, WHOLE_WORDS
@@ -46,6 +48,7 @@ _PARTS = frozenset({"item", "link", "list", "row", "code"})
 """Kinds of statements that are parts of something larger."""
 _LISTED = frozenset({"item", "list"})
 """Kinds of statements that a term or a heading right above belongs to: "--force: Overwrites the file."."""
+_AROUND_WORDS = string.punctuation + "“”„«»‘’…¿¡"
 _CLAUSE_MARK = re.compile("[、，；]")
 _COLOURS = 8
 """Number of colours of tiles: the stylesheet has their hues."""
@@ -70,6 +73,16 @@ def clean_line(text: str, max_chars: int = 0) -> str:
 def quoted(query: str) -> str:
     """Return a query in quotation marks. One that has some itself stays as it is."""
     return query if '"' in query or "“" in query else f"“{query}”"
+
+
+def words_beside(text: str, missing: Iterable[str]) -> str:
+    """Return a query's words without those that no page has; empty if none is left that says something."""
+    absent = {word.casefold() for word in missing}
+    words = text.split()
+    left = [word for word in words if word.casefold().strip(_AROUND_WORDS) not in absent]
+    language = shown_language([word.casefold() for word in words], "en")
+    says = any(not is_function_word(word.casefold().strip(_AROUND_WORDS), language) for word in left)
+    return " ".join(left) if says and len(left) < len(words) else ""
 
 
 def fold_text(text: str, max_chars: int) -> tuple[str, str]:

@@ -155,6 +155,7 @@ def _compiled(language: str) -> Environment:
         "listing": presentation.listing_of,
         "tile": presentation.tile_of,
         "sharing": presentation.sharing_words,
+        "beside": presentation.words_beside,
         "leads_of": lambda statements: presentation.leads_of([(one.text, one.kind, one.context) for one in statements]),
         "line": presentation.clean_line,
         "fold": presentation.fold_text,

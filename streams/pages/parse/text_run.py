@@ -14,7 +14,7 @@ The tokenizer reads these characters as plain digits and letters again (NFKC, in
 
 from selectolax.lexbor import LexborNode
 
-from streams.pages.parse.elements import COMMENT, INLINE, KINDS, SPAN, SUPERSCRIPT, TEXT
+from streams.pages.parse.elements import COMMENT, INLINE, KINDS, SMALL, SPAN, SUPERSCRIPT, TEXT
 from streams.pages.parse.segments import BREAK, POINT_KINDS, RawSpan, Segment, collapse_lines, place_preformatted
 from streams.pages.text.scripts import weight_of
 from streams.pages.text.wrapped_lines import Reading, read_lines
@@ -25,7 +25,7 @@ _PLAIN = "0123456789+-()=ni\u2212\u2010\u2011\u2013"
 """The characters with small forms. The last four are the minus sign, two hyphens, and a dash that many type for it."""
 _SUPERSCRIPTS = dict(zip(_PLAIN, "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾⁼ⁿⁱ⁻⁻⁻⁻", strict=True))
 _SUBSCRIPTS = dict(zip(_PLAIN, "₀₁₂₃₄₅₆₇₈₉₊₋₍₎₌ₙᵢ₋₋₋₋", strict=True))
-_ALLOWED = frozenset({TEXT, INLINE, SPAN, COMMENT})
+_ALLOWED = frozenset({TEXT, INLINE, SPAN, SMALL, COMMENT})
 
 
 def unicode_form(node: LexborNode, kind: int) -> str:

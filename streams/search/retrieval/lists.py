@@ -14,7 +14,7 @@ import structlog
 from schemas.ids import page_id
 from streams.errors import DeadlineExceeded, PoisonError, SearchUnavailable, StoreUnavailable
 from streams.search.deadline import Deadline, OnFailure
-from streams.search.ranking.confidence import NamedWord, find_suspects
+from streams.search.ranking.confidence import MAX_NAMED_WORDS, NamedWord, find_suspects
 from streams.search.ranking.context import RareWord
 from streams.search.retrieval.query import IndexQuery
 from streams.search.trace import Trace
@@ -173,7 +173,9 @@ async def _add_addressed_pages(retrieval: Retrieval, query: IndexQuery, found: C
 
 
 async def find_rare_words(retrieval: Retrieval, words: Sequence[NamedWord], found: Candidates) -> tuple[RareWord, ...]:
-    """Return the rare words of a query."""
+    """Return the rare words of a query. A list by words that is empty has shown that no page has any of them."""
+    if not found.sparse and len(words) <= MAX_NAMED_WORDS:
+        return tuple(RareWord(text, frozenset()) for text, _ in words)
     rare = [await retrieval.pages_with(word) for word in find_suspects(words, found.sparse)]
     return tuple(word for word in rare if word is not None)
 

@@ -303,3 +303,17 @@ TILES = [
 def test_the_tile_of_a_site_has_its_letter_and_one_colour(host: str, letter: str) -> None:
     assert show.tile_of(host).letter == letter
     assert show.tile_of(host).colour == show.tile_of(f"www.{host.removeprefix('www.')}").colour < 8
+
+
+@pytest.mark.parametrize(
+    ("query", "missing", "left"),
+    [
+        ("sqlite zyzzyva vacuum", ["zyzzyva"], "sqlite vacuum"),
+        ("What does “Zyzzyva” do to sqlite?", ["zyzzyva"], "What does do to sqlite?"),
+        ("what is a zyzzyva", ["zyzzyva"], ""),  # nothing is left that says something
+        ("zyzzyva quux", ["quux", "zyzzyva"], ""),
+        ("sqlite vacuum", [], ""),
+    ],
+)
+def test_the_words_that_some_page_has_can_be_searched_alone(query: str, missing: list[str], left: str) -> None:
+    assert show.words_beside(query, missing) == left
