@@ -84,6 +84,7 @@ WORDS = [
     statement("https://a.example/log", "Checkpoint moves the log into the database.", title="Checkpoints"),
     statement("https://a.example/lock", "A checkpoint waits for the zeppelin lock.", title="Locks"),
 ]
+UNKNOWN = ["harbour", "cranes", "zyzzyva", "lisbon", "ferries"]
 # The query -> the words that no page has, and the rare words that each page lacks.
 ABSENT = {
     "a word that no page has": (
@@ -93,8 +94,8 @@ ABSENT = {
     ),
     "all words that no page has, not only the first": (
         "harbour cranes zyzzyva lisbon ferries",
-        ["harbour", "cranes", "zyzzyva", "lisbon", "ferries"],
-        dict.fromkeys(("log", "lock"), ["harbour", "cranes", "zyzzyva", "lisbon", "ferries"]),
+        UNKNOWN,
+        {"log": UNKNOWN, "lock": UNKNOWN},
     ),
     "a word of one page": ("zeppelin checkpoint", [], {"log": ["zeppelin"], "lock": []}),
     "all forms of a word are the word": ("checkpoints locking", [], {"log": ["locking"], "lock": []}),

@@ -72,7 +72,7 @@ SUPERSCRIPTS = [
     ("what stands before a letter", "<p><sup>14</sup>C and <sup>235</sup>U", "¹⁴C and ²³⁵U"),
     ("fractions", "<p><sup>1</sup>⁄<sub>2</sub>", "¹⁄₂"),
     ("indices", "<p>x<sub>n-1</sub> + x<sub>i</sub> = 2<sup>(n+1)</sup>", "xₙ₋₁ + xᵢ = 2⁽ⁿ⁺¹⁾"),
-    ("a power in an element for looks", "<p>2<sup><small>48</small></sup> bytes, 10<sup><font size=1><b>6</b></font></sup>", "2⁴⁸ bytes, 10⁶"),
+    ("a power within small text", "<p>2<sup><small>48</small></sup>, 10<sup><font><b>6</b></font></sup>", "2⁴⁸, 10⁶"),
     ("a dash for a minus", "<p>10<sup>–8</sup>", "10⁻⁸"),
     ("spaces in it go, but one behind it", "<p>10<sup> − 8\n</sup>m, 10 <sup>6</sup> m", "10⁻⁸ m, 10 ⁶ m"),
     ("whatever marks it inside", "<p>2<sup><i>n</i><span><b>+</b></span><!-- c -->1<wbr></sup>", "2ⁿ⁺¹"),
