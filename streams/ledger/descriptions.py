@@ -79,7 +79,7 @@ _IN_PLACE = {
     "refresh": message("Settled: a page that refreshes to another one in place of the page, whose last content stays"),
 }
 _PURPOSES = {"robots": "robots.txt", "sitemap": message("Sitemap")}
-_READ_FROM = {"warc": message("Read from a WARC archive"), "html": message("Read from a folder")}
+_READ_FROM = {"warc": message("Read from a WARC archive"), "html": message("Read from a file")}
 
 
 def describe_status(status: PageStatus, representative_url: str = "") -> str:
