@@ -32,7 +32,7 @@ REFERENCE = re.compile(r'"#/\$defs/([^"]+)"')
 MODULES = {
     "github.com/kedacore/keda/v2@v2.21.0": "config/crd/bases/*.yaml",
     "github.com/prometheus-operator/prometheus-operator@v0.85.0": "example/prometheus-operator-crd/*.yaml",
-    "sigs.k8s.io/gateway-api@v1.7.0": "config/crd/standard/*.yaml",
+    "sigs.k8s.io/gateway-api@v1.6.3": "config/crd/standard/*.yaml",
     "github.com/cert-manager/cert-manager@v1.21.2": "deploy/crds/*.yaml",
     "github.com/external-secrets/external-secrets@v1.3.2": "config/crds/bases/*.yaml",
 }
