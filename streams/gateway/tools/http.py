@@ -97,7 +97,7 @@ class ToolsEndpoint:
 
 
 METADATA = "/.well-known/oauth-protected-resource"
-"""Where OAuth's clients look for the metadata of the gateway; of `/mcp` with its path behind (RFC 9728, 3.1)."""
+"""Path of the metadata that clients of OAuth look for; of `/mcp`, its path stands behind (RFC 9728, 3.1)."""
 
 
 def install_tools(app: FastAPI, access: AccessSettings, public_url: str = "") -> ToolsEndpoint:
