@@ -113,7 +113,7 @@ def test_a_page_names_the_same_set_as_another_one_only_if_both_are_in_it() -> No
 
 
 async def test_a_store_that_fails_for_versions_takes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What publishers allow stands in the records of the results: it must not be lost with a link."""
+    """The records of the results say what publishers allow: they must not be lost with a link."""
     stores = await web_of({EN: ALL, DE: ALL, JA: ALL}, found=(DE,))
     whole = stores.pages.get_normalized
 
