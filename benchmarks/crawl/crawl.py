@@ -51,8 +51,8 @@ from streams.runtime.connection import client_config
 from streams.runtime.lags.offsets import Place, end_offsets, find_places, list_offsets
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
+from streams.runtime.readers.topic_reader import read_topic
 from streams.runtime.records import event_of
-from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.stores.cassandra.session import CassandraSession, connect
 from streams.topology import stage, topics_needed

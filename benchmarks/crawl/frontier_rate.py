@@ -38,7 +38,7 @@ from streams.errors import UsageError
 from streams.local.server_set import running_servers
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import Follower
+from streams.runtime.readers.topic_reader import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.topology import stage

@@ -32,7 +32,7 @@ from streams.errors import UsageError
 from streams.local.home import StackState, running_state
 from streams.models.inprocess import THREAD_NAME
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import Follower
+from streams.runtime.readers.topic_reader import Follower
 from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores, open_stores

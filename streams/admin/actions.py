@@ -14,7 +14,7 @@ from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.runtime.dead_letters import DeadLetter, DeadLetters, find_dead_letters, replay_records
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import read_topic
+from streams.runtime.readers.topic_reader import read_topic
 from streams.settings import Settings
 
 BATCH_LETTERS = 500

@@ -26,8 +26,8 @@ from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.runtime.lags.offsets import committed_offsets, end_offsets, start_offsets, topic_sizes
 from streams.runtime.lags.stage_lags import input_topics
+from streams.runtime.readers.topic_reader import read_topic
 from streams.runtime.records import Incoming
-from streams.runtime.topic_reader import read_topic
 from streams.runtime.topics import create_topics, set_record_times, topic_config
 from streams.settings import Settings
 from streams.topology import STAGES, TOPICS, Topic, in_regions

@@ -21,9 +21,9 @@ from streams.gateway.app import create_app
 from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.lazy_stores import TO_SERVE, OpenStores, open_lazily
 from streams.resources import exempt_loaded_objects
-from streams.runtime.change_reader import ChangeReader, read_place
 from streams.runtime.health_thread import HealthThread
 from streams.runtime.producer import EventProducer
+from streams.runtime.readers.change_reader import ChangeReader, read_place
 from streams.settings import GatewaySettings, Settings
 from streams.tracing import traced
 

@@ -19,7 +19,7 @@ UNIT_COSTS_FILE = Path(__file__).parent / "unit_costs.toml"
 """The unit costs of this release, with the date, machine and command of their measurement."""
 
 COMMODITY_PRICES_FILE = Path(__file__).parent / "commodity_prices.toml"
-"""Prices of rented machines, beside those of clouds in the unit costs."""
+"""Prices of rented machines, beside the prices of clouds in the unit costs."""
 
 Driver = Literal["fetch", "changed_page", "unique_page", "statement"]
 """The quantity in proportion to the work of a stage."""

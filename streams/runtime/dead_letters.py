@@ -22,8 +22,8 @@ import orjson
 
 from schemas import InvalidEvent
 from streams.errors import UsageError
+from streams.runtime.readers.topic_reader import read_topic
 from streams.runtime.records import FailureInfo, Incoming, Record, failure_of, original_headers
-from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
 from streams.topology import stage as stage_named

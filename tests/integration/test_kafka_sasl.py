@@ -34,7 +34,7 @@ from streams.local.tls.certificates import open_authority
 from streams.runtime.connection import client_config
 from streams.runtime.faust_app import new_app
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import read_topic
+from streams.runtime.readers.topic_reader import read_topic
 from streams.settings import KafkaSettings, Settings
 from streams.topology import stage
 from tests.unit.schemas.test_schemas import INDEXED

@@ -17,8 +17,8 @@ from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
 from streams.cli import app
 from streams.runtime.producer import EventProducer
+from streams.runtime.readers.topic_reader import read_topic
 from streams.runtime.records import FailureInfo, Incoming, Record, encode, read_failure
-from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.stores.opener import open_stores
 from streams.stores.protocols import Transition

@@ -31,12 +31,12 @@ from confluent_kafka.admin import (
 from streams.local.ports import free_ports
 from streams.local.server_set import running_servers
 from streams.logs import LINES_PER_LIBRARY
-from streams.runtime import topic_reader
 from streams.runtime.connection import client_config
 from streams.runtime.lags.retention import check_retention
 from streams.runtime.lags.stage_lags import stage_lags
 from streams.runtime.processing import SHORT_ROUNDS, Retries
 from streams.runtime.producer import EventProducer
+from streams.runtime.readers import topic_reader
 from streams.runtime.records import encode, read_failure
 from streams.runtime.topics import create_topics, set_record_times
 from streams.runtime.worker import EXIT_CONFIGURATION

@@ -33,6 +33,7 @@ NONE = "none: it listens, names this machine, or describes certificates"
 ASKED: dict[str, str] = {
     "streams/crawl/fetch": WEB,
     "streams/crawl/polite/client.py": WEB,
+    "streams/hooks/sending.py": WEB,  # the receivers of webhooks
     "streams/backup/kafka.py": OPERATORS,
     "streams/doctor": OPERATORS,  # looks whether they answer
     "streams/models": OPERATORS,  # Triton, and the language model's chat server
@@ -103,8 +104,8 @@ VALUES = {"Answer", "ACCEPT", "MAX_HEADER_BYTES", "MAX_FIELDS"}
 """Names of the guarded client that ask nobody."""
 
 
-def test_the_guarded_client_is_used_by_the_fetch_stage_and_the_polite_client_only() -> None:
-    """A third user would have robots.txt, orders and a pace of its own."""
+def test_the_guarded_client_is_used_by_the_fetch_stage_the_polite_client_and_webhooks_only() -> None:
+    """A third one that reads would have robots.txt, orders and a pace of its own. A webhook reads no page."""
     users = {}
     for path in (ROOT / "streams").rglob("*.py"):
         source = path.read_text(encoding="utf-8")
@@ -113,7 +114,8 @@ def test_the_guarded_client_is_used_by_the_fetch_stage_and_the_polite_client_onl
                 continue
             if names := {alias.name for alias in node.names} - VALUES:
                 users[str(path.relative_to(ROOT))] = names
-    assert set(users) == {"streams/crawl/fetch/thread.py", "streams/crawl/polite/client.py"}, users
+    callers = {"streams/crawl/fetch/thread.py", "streams/crawl/polite/client.py", "streams/hooks/sending.py"}
+    assert set(users) == callers, users
 
 
 FORMS = [

@@ -14,7 +14,7 @@ from streams.gateway.changes import stream
 from streams.gateway.changes.hooks import MAX_HOOKS, OVERLAP_SECONDS
 from streams.hooks.log import Try, write_try
 from streams.hooks.signing import SECRET_PREFIX
-from streams.runtime.change_reader import MAX_PLACE_CHARS, read_place, write_place
+from streams.runtime.readers.change_reader import MAX_PLACE_CHARS, read_place, write_place
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import CrawlCounts, Site
 from tests.stages.gateway_fakes import NOW, client, gateway

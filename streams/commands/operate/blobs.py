@@ -14,7 +14,7 @@ from streams.commands.job_reports import Report, reported
 from streams.maintenance import saved_progress
 from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum_grace_seconds
-from streams.runtime.topic_reader import read_topic
+from streams.runtime.readers.topic_reader import read_topic
 from streams.settings import Settings
 from streams.stores.blobs import references_in
 from streams.topology import STAGES

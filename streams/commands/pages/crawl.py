@@ -35,7 +35,7 @@ from streams.errors import TransientError, UsageError
 from streams.plain_text import count_of
 from streams.runtime.lags.backpressure import describe_shortage
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import Follower
+from streams.runtime.readers.topic_reader import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import ALL_HOSTS

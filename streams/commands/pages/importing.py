@@ -24,7 +24,7 @@ from streams.errors import RestoreUnfinished, TransientError, UsageError
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource, describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import Follower
+from streams.runtime.readers.topic_reader import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.stores.removals import is_held_back

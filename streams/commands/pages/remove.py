@@ -23,7 +23,7 @@ from streams.maintenance.erasure import Eraser
 from streams.queries.suggestions.build_notes import hide
 from streams.queries.suggestions.page_texts import title_text
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import read_topic
+from streams.runtime.readers.topic_reader import read_topic
 from streams.settings import Settings
 from streams.stores.blobs import references_in
 from streams.stores.opener import Stores, open_stores

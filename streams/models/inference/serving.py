@@ -3,7 +3,7 @@
 Triton has calls that write files and settings, load models from elsewhere and map shared memory, for everybody who
 reaches its ports; known holes of its python backend begin there. Riffle asks for answers, descriptions and counters of
 models, over gRPC. The other calls are closed: Triton answers them only to clients that show a secret, and the secret is
-drawn at each start and noted nowhere. HTTP, on which mutual TLS has no effect, answers for health alone.
+drawn at each start and noted nowhere. HTTP, on which mutual TLS has no effect, answers only for health.
 """
 
 import os

@@ -15,7 +15,7 @@ from streams.local.child_process import stop
 from streams.local.servers.kafka import NEWEST, OLDEST, Kafka, chosen_line
 from streams.local.servers.server import spawn
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_reader import read_topic
+from streams.runtime.readers.topic_reader import read_topic
 from streams.settings import KafkaSettings, Settings
 from tests.unit.schemas.test_schemas import INDEXED
 

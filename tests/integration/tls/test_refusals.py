@@ -14,7 +14,7 @@ from streams.errors import StoreUnavailable
 from streams.local.probing import answers, cassandra_answers, kafka_answers, triton_answers
 from streams.local.tls.access import apply_grants
 from streams.runtime.connection import client_config
-from streams.runtime.topic_reader import read_topic
+from streams.runtime.readers.topic_reader import read_topic
 from streams.settings import KafkaSettings, TritonSettings
 from streams.topology import grants
 from tests.integration.tls.conftest import TlsStack

@@ -15,8 +15,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from schemas import Envelope, Event, InvalidEvent
 from streams.errors import StoreUnavailable
 from streams.runtime.connection import TIMEOUT_SECONDS, reader_config
+from streams.runtime.readers.topic_reader import incoming_from
 from streams.runtime.records import event_of
-from streams.runtime.topic_reader import incoming_from
 from streams.settings import Settings
 from streams.topology import READER_GROUP
 
