@@ -13,6 +13,7 @@ Known problems of Faust 0.15.3, and how each is avoided:
 
 import asyncio
 import atexit
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +52,9 @@ HEARTBEATS_PER_SESSION = 3
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 MAX_WAITING_EVENTS = 2_000
 """Maximum number of unacknowledged events that a worker holds, per stage and kind of topic: about 2 MB."""
+STARTS_SECONDS = 60.0
+"""Time after which the broker is asked again which records it has deleted (seconds). It looks itself each five minutes
+whether some are too old."""
 COMMIT_INTERVAL_SECONDS = 2.0
 """Time between two commits of offsets. After a crash, at most the events of this time are repeated."""
 REPLAYS_PER_SLOT = 4
@@ -180,6 +184,9 @@ class StageApp:
         self._is_draining = False
         self._suspects = 0
         """Number of records that run, or wait for their turn, during which an earlier process ended."""
+        self._starts: Mapping[TP, int] = {}
+        """Offset of the first record of each partition, as the broker said at `_starts_at` (of the monotonic clock)."""
+        self._starts_at = 0.0
         self._background: list[asyncio.Task[None]] = []
         self._started = asyncio.Event()
         self._observer: StageObserver | None = None
@@ -394,9 +401,13 @@ class StageApp:
         owned = self._owned()
         if not owned:
             return {}
-        ends = await consumer.highwaters(*owned)
-        starts = await consumer.earliest_offsets(*owned)
-        committed = consumer._committed_offset
+        if not owned <= self._starts.keys() or time.monotonic() - self._starts_at >= STARTS_SECONDS:
+            # Both at once: each may wait behind a request for records.
+            ends, starts = await asyncio.gather(consumer.highwaters(*owned), consumer.earliest_offsets(*owned))
+            self._starts, self._starts_at = starts, time.monotonic()
+        else:
+            ends = await consumer.highwaters(*owned)
+        committed, starts = consumer._committed_offset, self._starts
         return {tp: PartitionOffsets(committed.get(tp), starts[tp], ends[tp]) for tp in owned if tp in ends}
 
     def oldest(self) -> float | None:

@@ -56,8 +56,8 @@ EXIT_CONFIGURATION = 78
 STUCK_DEADLINES = 4
 """Number of event deadlines without a commit after which a partition with waiting events counts as stuck: an hour.
 A page of 40,000 statements takes 45 minutes at 15 a second."""
-OFFSETS_SECONDS = 5.0
-"""Time between two requests to the broker for offsets (seconds)."""
+OFFSETS_SECONDS = 10.0
+"""Time between two requests to the broker for offsets (seconds). It may keep one for `consumer.SILENCE_SECONDS`."""
 
 
 @dataclass(slots=True)
