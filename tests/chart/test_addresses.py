@@ -13,6 +13,7 @@ from tests.chart.rendering import CHART, component, containers, environment, nam
 
 OWNED: dict[str, str] = yaml.safe_load((CHART / "files" / "addresses.yaml").read_text())
 LISTENING = {
+    "RIFFLE_ACCESS__AUTHORIZATION_SERVER",  # assistants ask it
     "RIFFLE_RUNTIME__HEALTH_HOST",
     "RIFFLE_GATEWAY__HOST",
     "RIFFLE_GATEWAY__PUBLIC_URL",

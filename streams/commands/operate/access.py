@@ -99,6 +99,10 @@ async def add_key(
     err.print("Keep it now: it is not shown again. Send it as `Authorization: Bearer KEY`.")
 
 
+_NAMED_SCOPES = {frozenset(READING_SCOPES): "reading", frozenset(SCOPES): "all"}
+"""Sets of scopes that a table names in a word."""
+
+
 def _written_hosts(scopes: Sequence[str], named: Sequence[str], site: str) -> tuple[str, ...]:
     """Return the domains whose pages a key may write, as they are stored. Raises UsageError."""
     if "write" not in scopes:
@@ -165,7 +169,7 @@ def _table(keys: Sequence[ApiKey], today: Sequence[int]) -> Table:
         {
             "id": key.id,
             "name": key.name,
-            "scopes": "reading" if set(key.scopes) == set(READING_SCOPES) else " ".join(key.scopes),
+            "scopes": _NAMED_SCOPES.get(frozenset(key.scopes)) or " ".join(key.scopes),
             "site": key.site,
             "writes": " ".join(key.hosts),
             "expires": _date(key.expires),

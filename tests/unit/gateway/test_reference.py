@@ -82,5 +82,5 @@ def test_parameters_of_a_search_are_documented() -> None:
 
 
 def test_metrics_are_documented() -> None:
-    documented = set(re.findall(r"`(riffle_\w+?)(?:_total)?`", section("Metrics")))
+    documented = set(re.findall(r"`((?:riffle|process)_\w+?)(?:_total)?`", section("Metrics")))
     assert documented == {metric.name for metric in Metrics().registry.collect()}

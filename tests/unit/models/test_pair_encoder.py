@@ -84,9 +84,10 @@ def test_a_question_finds_the_passage_in_another_language(pair: PairEncoder) -> 
 
 
 def test_a_vector_does_not_depend_on_what_it_is_batched_with(pair: PairEncoder) -> None:
+    """But for the last digit: processors without VNNI add in another order."""
     texts = [f"passage: {text}" for text, _ in READ_BY_BOTH]
     together = pair.embed(texts)
-    assert (together == np.concatenate([pair.embed([text]) for text in texts])).all()
+    assert np.allclose(together, np.concatenate([pair.embed([text]) for text in texts]), rtol=0, atol=1e-6)
 
 
 def test_a_model_that_is_no_pair_is_opened_alone() -> None:
