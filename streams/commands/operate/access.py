@@ -99,7 +99,7 @@ async def add_key(
     err.print("Keep it now: it is not shown again. Send it as `Authorization: Bearer KEY`.")
 
 
-_NAMED_SCOPES = {frozenset(READING_SCOPES): "reading", frozenset(SCOPES): "all"}
+_NAMED_SCOPES: dict[frozenset[str], str] = {frozenset(READING_SCOPES): "reading", frozenset(SCOPES): "all"}
 """Sets of scopes that a table names in a word."""
 
 
@@ -169,7 +169,7 @@ def _table(keys: Sequence[ApiKey], today: Sequence[int]) -> Table:
         {
             "id": key.id,
             "name": key.name,
-            "scopes": _NAMED_SCOPES.get(frozenset(key.scopes)) or " ".join(key.scopes),
+            "scopes": _NAMED_SCOPES.get(frozenset[str](key.scopes)) or " ".join(key.scopes),
             "site": key.site,
             "writes": " ".join(key.hosts),
             "expires": _date(key.expires),
