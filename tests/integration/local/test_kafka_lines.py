@@ -19,6 +19,7 @@ from streams.runtime.readers.topic_reader import read_topic
 from streams.settings import KafkaSettings, Settings
 from tests.unit.schemas.test_schemas import INDEXED
 
+pytestmark = pytest.mark.night  # both lines are downloaded and started, some minutes with empty caches
 READY_SECONDS = 180.0
 
 
