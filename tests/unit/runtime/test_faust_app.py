@@ -150,7 +150,7 @@ async def test_the_lag_is_the_brokers_so_a_fetcher_that_hangs_does_not_look_idle
     stage.faust.consumer = BrokerConsumer()  # type: ignore[attr-defined]  # Faust has a consumer after its start only
     for _ in range(3):
         assert {place.partition: found.waiting for place, found in (await stage.app.offsets()).items()} == {0: 5}
-    assert stage.faust.consumer.asked_starts == 1, "what the broker deletes is asked for once a minute"  # type: ignore[attr-defined]
+    assert stage.faust.consumer.asked_starts == 1, "what the broker deletes is asked for once a minute"  # type: ignore[attr-defined]  # as above
     stage.faust.started = False
     await stage.stop()
 
