@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from streams.seen.sites import visible_to
 from streams.seen.stores import shows
-from streams.stores.protocols import ApiKey, Hook, Site
+from streams.stores.protocols import ApiKey, Hook, Site, Visible
 
 SCOPE = "changes"
 """The scope of the keys whose hooks hear something."""
@@ -16,17 +16,18 @@ SCOPE = "changes"
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The hooks, the keys that made them, and the sites, as they were read together."""
+    """The hooks, the keys that made them, and what keys may see, as they were read together."""
 
     hooks: Mapping[str, Hook]
     keys: Mapping[str, ApiKey]
-    sites: Mapping[str, Site]
+    visible: Mapping[str, Visible]
+    """The pages that the keys of a site may see, by the site's name; empty: those that keys of no site may see."""
 
     @classmethod
     def of(cls, hooks: Iterable[Hook], keys: Iterable[ApiKey], sites: Iterable[Site]) -> "Hooks":
-        return cls(
-            {hook.id: hook for hook in hooks}, {key.id: key for key in keys}, {site.name: site for site in sites}
-        )
+        of_name = {site.name: site for site in sites}
+        visible = {name: visible_to(of_name.get(name), of_name) for name in ("", *of_name)}
+        return cls({hook.id: hook for hook in hooks}, {key.id: key for key in keys}, visible)
 
     def hearing(self, topic: str, url: str, now_micros: int) -> Iterator[Hook]:
         """Yield the hooks that hear of an event about a page."""
@@ -39,10 +40,8 @@ class Hooks:
         key = self.keys.get(hook.key)
         if key is None or key.revoked or SCOPE not in key.scopes or (key.expires and now_micros >= key.expires):
             return False
-        if key.site and key.site not in self.sites:
-            return False
-        visible = visible_to(self.sites.get(key.site), self.sites)
-        return not url or shows(visible, url)
+        visible = self.visible.get(key.site)
+        return visible is not None and (not url or shows(visible, url))
 
 
 NO_HOOKS = Hooks({}, {}, {})

@@ -10,7 +10,8 @@ A secret is `whsec_BASE64`. While it is exchanged, both sign.
 
 import hmac
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -33,30 +34,28 @@ def make_secret(random: bytes) -> str:
 
 def cloud_event(event: Event, envelope: Envelope) -> dict[str, Any]:
     """Return an event with its attributes, as CloudEvents' JSON format has them."""
-    return {
-        "specversion": SPEC_VERSION,
-        "id": str(envelope.id),
-        "source": envelope.source,
-        "type": envelope.type,
-        "subject": envelope.subject or event.subject(),
-        "time": envelope.time.isoformat().replace("+00:00", "Z"),
-        "datacontenttype": CONTENT_TYPE,
-        "dataschema": schema_id_of(envelope.type),
-        "data": orjson.loads(event.to_json()),
-    }
+    subject, data = envelope.subject or event.subject(), orjson.loads(event.to_json())
+    made = _with_attributes(str(envelope.id), envelope.source, envelope.type, subject, envelope.time, data)
+    return {**made, "dataschema": schema_id_of(envelope.type)}
 
 
-def test_event(hook_id: str, event_id: str, time: str) -> dict[str, Any]:
+def test_event(hook_id: str, event_id: str, time: datetime) -> dict[str, Any]:
     """Return the event of a test: no page has changed."""
+    return _with_attributes(event_id, "/riffle/gateway", TEST_TYPE, hook_id, time, {"hook": hook_id})
+
+
+def _with_attributes(
+    event_id: str, source: str, kind: str, subject: str, time: datetime, data: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "specversion": SPEC_VERSION,
         "id": event_id,
-        "source": "/riffle/gateway",
-        "type": TEST_TYPE,
-        "subject": hook_id,
-        "time": time,
+        "source": source,
+        "type": kind,
+        "subject": subject,
+        "time": time.isoformat().replace("+00:00", "Z"),
         "datacontenttype": CONTENT_TYPE,
-        "data": {"hook": hook_id},
+        "data": data,
     }
 
 

@@ -73,6 +73,12 @@ class Charge:
         """The pages that the client may see."""
         return self.client.visible
 
+    @property
+    def key(self) -> ApiKey:
+        """The key of a request whose scope nobody has without one (`KEY_SCOPES`)."""
+        assert self.client.key is not None, "only keys have the scope"
+        return self.client.key
+
     def allows(self, scope: Scope) -> bool:
         return self.client.key is None or scope in self.client.key.scopes
 
@@ -138,8 +144,7 @@ class Guard:
 
     async def writer_of(self, charge: Charge) -> Writer:
         """Return the key of a request as far as it writes. Raises ProblemError for a key without domains."""
-        key = charge.client.key
-        assert key is not None, "only keys have the scope"
+        key = charge.key
         site = (await self.sites()).get(key.site)
         hosts = hosts_of(key.hosts, site.hosts if site else ())
         if not hosts:
@@ -152,8 +157,7 @@ class Guard:
 
         All gateways share the quota as they share budgets: two at once may give a little more than it has.
         """
-        key = charge.client.key
-        assert key is not None, "only keys have the scope"
+        key = charge.key
         client, allowance = f"w{key.id}", Allowance(per_day=key.writes_per_day or WRITES_PER_DAY)
         verdict = await self.limiter.look(client, allowance)
         if verdict.day_left < pages:

@@ -3,7 +3,7 @@
 import secrets
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import Field
@@ -19,17 +19,16 @@ from streams.gateway.http import openapi
 from streams.gateway.http.openapi import ApiModel
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.requests import api_router
-from streams.gateway.writing.crawls import key_of
 from streams.gateway.writing.requests import (
     IDEMPOTENCY_KEY,
-    MAX_JSON_BYTES,
     REPEATED_PROBLEMS,
     WRITE_PROBLEMS,
     Body,
+    check_prefix,
     json_body,
     once,
     parse_body,
-    read_bytes,
+    read_body,
     writing,
 )
 from streams.hooks.log import read_tries
@@ -116,7 +115,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
     async def hooks_of(charge: Charge) -> list[Hook]:
         async with writing(context):
             found = await context.stores.api_keys.hooks()
-        return [hook for hook in found if hook.key == key_of(charge)]
+        return [hook for hook in found if hook.key == charge.key.id]
 
     async def find(charge: Charge, hook_id: str) -> Hook:
         found = [hook for hook in await hooks_of(charge) if hook.id == hook_id]
@@ -135,18 +134,14 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         status_code=201,
         response_class=Response,
         responses={
-            201: {
-                "model": HookAnswer,
-                "description": "The webhook. `Location` is its path.",
-                "content": {"application/json": {"example": openapi.EXAMPLES["hook"]}},
-            },
+            201: openapi.written_response(HookAnswer, "The webhook. `Location` is its path.", "hook"),
             **_PROBLEMS,
             **_MADE,
         },
         openapi_extra=json_body(NewHook, {"url": "https://app.example/riffle"}, IDEMPOTENCY_KEY),
     )
     async def make_hook(charge: charged, request: Request) -> Response:
-        body = await read_bytes(request, MAX_JSON_BYTES)
+        body = await read_body(request)
         wanted = parse_body(body, NewHook)
         async with writing(context):
             url, prefix = _receiver(context, wanted.url), _prefix(wanted.prefix)
@@ -159,7 +154,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
                 raise ProblemError(Problem("invalid-body", why))
             hook = known or Hook(
                 id=hook_id,
-                key=key_of(charge),
+                key=charge.key.id,
                 url=url,
                 events=wanted.events,
                 secrets=(HookSecret(make_secret(secrets.token_bytes(SECRET_BYTES))),),
@@ -231,7 +226,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
     async def test_hook(charge: charged, hook_id: Annotated[str, _ID]) -> Tested:
         found = await find(charge, hook_id)
         event_id = secrets.token_hex(16)
-        made = test_event(found.id, event_id, context.clock().isoformat().replace("+00:00", "Z"))
+        made = test_event(found.id, event_id, context.clock())
         async with writing(context):
             await publish(HookDue(hook_id=found.id, cloud_event=made), event_id)
         return Tested(id=event_id)
@@ -247,20 +242,20 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         found = await find(charge, hook_id)
         async with writing(context):
             tries = await read_tries(context.stores.notes, found.id)
-        shown: list[dict[str, Any]] = [
-            {
-                "at": utc_from_micros(each.at),
-                "id": each.event_id,
-                "type": each.type,
-                "url": each.url,
-                "attempt": each.attempt,
-                "status": each.status or None,
-                "error": each.error,
-                "took_ms": round(each.took_ms, 1),
-            }
+        shown = (
+            Delivery(
+                at=utc_from_micros(each.at),
+                id=each.event_id,
+                type=each.type,
+                url=each.url,
+                attempt=each.attempt,
+                status=each.status or None,
+                error=each.error,
+                took_ms=round(each.took_ms, 1),
+            )
             for each in tries
-        ]
-        return Deliveries(deliveries=tuple(Delivery(**each) for each in shown))
+        )
+        return Deliveries(deliveries=tuple(shown))
 
     return router
 
@@ -276,8 +271,7 @@ def _receiver(context: GatewayContext, text: str) -> str:
 def _prefix(text: str) -> str:
     if not text:
         return ""
-    if "/" not in text.partition("://")[2]:
-        raise UsageError("a prefix has the host and a `/`, such as https://docs.example/")
+    check_prefix(text, "https://docs.example/")
     try:
         return with_scheme(text)
     except InvalidUrl as error:

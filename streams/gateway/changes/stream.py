@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Annotated, Any, Protocol
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import StreamingResponse
 
 from schemas import Envelope, Event, PageFetched, PageIndexed, PageRemoved
@@ -23,7 +23,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.gateway.http.requests import api_router
-from streams.gateway.writing.crawls import counts_of, find_crawl
+from streams.gateway.writing.crawls import CRAWL_ID, counts_of, find_crawl
 from streams.gateway.writing.requests import writing
 from streams.hooks.signing import cloud_event
 from streams.seen.stores import shows
@@ -142,7 +142,7 @@ def stream_routes(context: GatewayContext, guard: Guard, crawls: Crawls, follow:
     )
     async def crawl_events(
         charge: Annotated[Charge, Depends(guard.needs("write"))],
-        crawl_id: Annotated[str, Path(pattern=r"^[0-9a-f]{12}$", examples=["3f9a51c0d2b7"])],
+        crawl_id: Annotated[str, CRAWL_ID],
         last_event_id: _Last = "",
     ) -> StreamingResponse:
         crawl = await find_crawl(context, crawls, charge, crawl_id)

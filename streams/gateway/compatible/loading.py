@@ -12,7 +12,7 @@ from streams.gateway.access.bucket import PAGE
 from streams.gateway.access.guard import Charge
 from streams.gateway.content.answers import Extract
 from streams.gateway.content.extracting import Extracting
-from streams.gateway.content.markdown import allowed_text, to_markdown
+from streams.gateway.content.markdown import text_for_models
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.pages.document.consent import Consent
 
@@ -80,7 +80,7 @@ class PageLoader:
 
 def _read(asked: str, page: Extract) -> Loaded:
     consent = Consent.of_directives(page.directives)
-    text = allowed_text(to_markdown(page.document.model_dump()), consent)[:MAX_CHARS]
+    text = text_for_models(page.document.model_dump(), consent)[:MAX_CHARS]
     if consent.kept_from_models:
         failure = f"Its publisher keeps it from language models ({', '.join(consent.kept_from_models)})."
     else:

@@ -9,9 +9,9 @@ from typing import Any
 from streams.pages.document.consent import Consent
 
 
-def allowed_text(text: str, consent: Consent) -> str:
+def text_for_models(document: Any, consent: Consent) -> str:
     """Return what the publisher of a page lets a model get of its text."""
-    return consent.quote([text])[0] if consent.for_models else ""
+    return consent.quote([to_markdown(document)])[0] if consent.for_models else ""
 
 
 def to_markdown(document: Any) -> str:

@@ -87,18 +87,12 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
             if MEDIA_TYPE not in operation["responses"].get("422", {}).get("content", {}):
                 operation["responses"].pop("422", None)  # a wrong parameter is answered with 400
             operation["responses"] = {**everywhere, **operation["responses"]}
-            if "security" in operation and not KEYED_TAGS.intersection(operation["tags"]):
+            operation.setdefault("security", [])  # linters want it to be written
+            if operation["security"] and not KEYED_TAGS.intersection(operation["tags"]):
                 operation["security"] = [{}, *operation["security"]]  # a key is needed only where the operator says so
-        app.openapi_schema = _completed(document)
+        _give_items(document)
+        app.openapi_schema = document
     return app.openapi_schema
-
-
-def _completed(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with what linters and generators of clients want to be written."""
-    for operation in (operation for path in document["paths"].values() for operation in path.values()):
-        operation.setdefault("security", [])
-    _give_items(document)
-    return document
 
 
 def _documented(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
@@ -168,6 +162,11 @@ PROBLEM_SCHEMA: dict[str, Any] = {
 def json_response(description: str, example: str) -> dict[str, Any]:
     """Return the answer of a route, with the example of this name (`examples.json`)."""
     return {"description": description, "content": {"application/json": {"example": EXAMPLES[example]}}}
+
+
+def written_response(model: type[BaseModel], description: str, example: str) -> dict[str, Any]:
+    """Return the answer of a route that writes its bytes itself, so that FastAPI does not know their model."""
+    return {"model": model, **json_response(description, example)}
 
 
 def problem_responses(path: str, *problems: tuple[str, Problem]) -> Responses:

@@ -70,7 +70,7 @@ MAX_FORM_FIELDS = 20
 
 async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a posted form, the last of each name, and the text of a file. Raises ProblemError."""
-    body = await _read_body(request, MAX_FORM_BYTES, Problem("form-too-large"))
+    body = await read_bytes(request, MAX_FORM_BYTES, Problem("form-too-large"))
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
         return await _read_parts(request, body)
     try:
@@ -84,7 +84,7 @@ async def read_json(request: Request, kind: type[Model], max_bytes: int) -> Mode
     """Return the JSON that was sent, as a model. Raises ProblemError: it is too large, no JSON, or not as described."""
     hint = f"Send at most {max_bytes:,} bytes."
     too_large = Problem("form-too-large", "The body is too large.", hint, title="The request is too large")
-    body = await _read_body(request, max_bytes, too_large)
+    body = await read_bytes(request, max_bytes, too_large)
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
@@ -96,7 +96,8 @@ async def read_json(request: Request, kind: type[Model], max_bytes: int) -> Mode
         ) from None
 
 
-async def _read_body(request: Request, max_bytes: int, too_large: Problem) -> bytes:
+async def read_bytes(request: Request, max_bytes: int, too_large: Problem) -> bytes:
+    """Return the body of a request. Raises ProblemError with this problem for a longer one."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -17,7 +17,7 @@ from mcp.types import ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotat
 from pydantic import Field
 
 from streams.client import ApiError, AsyncRiffle, NotReached
-from streams.gateway.content.markdown import allowed_text, to_markdown
+from streams.gateway.content.markdown import text_for_models
 from streams.gateway.tools import results
 from streams.gateway.tools.results import (
     AnswerResult,
@@ -151,7 +151,7 @@ def _add_pages(server: MCPServer[Any], opened: Opened) -> None:
         """Give the text of a result. A URL that is not indexed is fetched now if the gateway allows it."""
         found: Any = await _ask(opened(ctx), lambda riffle: riffle.extract(id, fetch="://" in id))
         document, consent = found["document"], Consent.of_directives(found.get("directives", ()))
-        text, following = results.cut(allowed_text(to_markdown(document), consent), 0, results.MAX_FETCHED_CHARS)
+        text, following = results.cut(text_for_models(document, consent), 0, results.MAX_FETCHED_CHARS)
         about = {
             "source": found["source"],
             "language": document.get("language", ""),
@@ -193,8 +193,7 @@ def _add_pages(server: MCPServer[Any], opened: Opened) -> None:
                 raise
             normalized = record["parts"].get("normalized")
             consent = UNKNOWN if normalized is None else Consent.of_directives(normalized.get("directives", ()))
-            allowed = allowed_text(to_markdown(document["document"]), consent)
-            text, following = results.cut(allowed, start)
+            text, following = results.cut(text_for_models(document["document"], consent), start)
             return shown.model_copy(update={"text": text, "next": following, "kept_from_models": list(consent.reasons)})
 
         return await _ask(opened(ctx), read)
@@ -208,7 +207,7 @@ def _add_pages(server: MCPServer[Any], opened: Opened) -> None:
         """Give a page's text, facts and links: of the index, or fetched now if the gateway allows it."""
         found: Any = await _ask(opened(ctx), lambda riffle: riffle.extract(url, fetch=fetch))
         document, consent = found["document"], Consent.of_directives(found.get("directives", ()))
-        text, following = results.cut(allowed_text(to_markdown(document), consent), 0)
+        text, following = results.cut(text_for_models(document, consent), 0)
         return ExtractResult(
             url=found["url"],
             source=found["source"],

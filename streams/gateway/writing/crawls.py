@@ -1,7 +1,7 @@
 """`/api/v1/crawls`: begin a crawl, look at it, cancel it."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -21,14 +21,13 @@ from streams.gateway.page.lookup import look_up
 from streams.gateway.page.response import to_page_record
 from streams.gateway.writing.requests import (
     IDEMPOTENCY_KEY,
-    MAX_JSON_BYTES,
     REPEATED_PROBLEMS,
     WRITE_PROBLEMS,
     Body,
     json_body,
     once,
     parse_body,
-    read_bytes,
+    read_body,
     writing,
 )
 from streams.plain_text import Sentence
@@ -50,7 +49,7 @@ from streams.writing.idempotency import Repetitions
 
 EXPLAINED_SEEDS = 5
 """Maximum number of seeds whose status a crawl names."""
-_ID = Path(pattern=r"^[0-9a-f]{12}$", description="The crawl's `id`.", examples=["3f9a51c0d2b7"])
+CRAWL_ID = Path(pattern=r"^[0-9a-f]{12}$", description="The crawl's `id`.", examples=["3f9a51c0d2b7"])
 _UNKNOWN = Problem("unknown-crawl", "The key began no crawl with this id within the last 7 days.")
 _PROBLEMS = openapi.problem_responses("/api/v1/crawls", *WRITE_PROBLEMS)
 _OF_ONE = openapi.problem_responses("/api/v1/crawls/3f9a51c0d2b7", ("There is no such crawl", _UNKNOWN))
@@ -137,18 +136,14 @@ def crawl_routes(context: GatewayContext, crawls: Crawls, repetitions: Repetitio
         status_code=201,
         response_class=Response,
         responses={
-            201: {
-                "model": CrawlAnswer,
-                "description": "The crawl. `Location` is its path.",
-                "content": {"application/json": {"example": openapi.EXAMPLES["crawl"]}},
-            },
+            201: openapi.written_response(CrawlAnswer, "The crawl. `Location` is its path.", "crawl"),
             **_PROBLEMS,
             **_MADE,
         },
         openapi_extra=json_body(NewCrawl, {"seeds": ["https://docs.example/"], "depth": 3}, IDEMPOTENCY_KEY),
     )
     async def begin_crawl(charge: charged, request: Request) -> Response:
-        body = await read_bytes(request, MAX_JSON_BYTES)
+        body = await read_body(request)
         wanted = parse_body(body, NewCrawl)
         order, writer = CrawlOrder(**wanted.model_dump()), await guard.writer_of(charge)
         async with writing(context):
@@ -174,7 +169,7 @@ def crawl_routes(context: GatewayContext, crawls: Crawls, repetitions: Repetitio
     )
     async def list_crawls(charge: charged) -> CrawlList:
         async with writing(context):
-            found = [_answer(crawl, await crawls.progress(crawl), ()) for crawl in await crawls.of_key(key_of(charge))]
+            found = [_answer(crawl, await crawls.progress(crawl), ()) for crawl in await crawls.of_key(charge.key.id)]
         return CrawlList(crawls=tuple(found))
 
     @router.get(
@@ -184,36 +179,30 @@ def crawl_routes(context: GatewayContext, crawls: Crawls, repetitions: Repetitio
         responses={200: openapi.json_response("The crawl", "crawl"), **_PROBLEMS, **_OF_ONE},
         response_model_exclude_none=True,
     )
-    async def crawl(charge: charged, crawl_id: Annotated[str, _ID]) -> CrawlAnswer:
+    async def crawl(charge: charged, crawl_id: Annotated[str, CRAWL_ID]) -> CrawlAnswer:
         found = await find_crawl(context, crawls, charge, crawl_id)
         return await _whole(context, crawls, found, charge.visible)
 
-    async def cancel(charge: charged, crawl_id: Annotated[str, _ID]) -> CrawlAnswer:
+    @router.delete(
+        "/crawls/{crawl_id}",
+        summary="Cancel a crawl",
+        description="What waits is not fetched any more. Pages that are searchable stay so.",
+        responses={200: openapi.json_response("The crawl", "crawl"), **_PROBLEMS, **_OF_ONE},
+        response_model_exclude_none=True,
+    )
+    async def cancel_crawl(charge: charged, crawl_id: Annotated[str, CRAWL_ID]) -> CrawlAnswer:
         found = await find_crawl(context, crawls, charge, crawl_id)
         async with writing(context):
             cancelled = await crawls.cancel(found)
         return await _whole(context, crawls, cancelled, charge.visible)
 
-    options: dict[str, Any] = {
-        "summary": "Cancel a crawl",
-        "description": "What waits is not fetched any more. Pages that are searchable stay so.",
-        "responses": {200: openapi.json_response("The crawl", "crawl"), **_PROBLEMS, **_OF_ONE},
-        "response_model_exclude_none": True,
-    }
-    router.delete("/crawls/{crawl_id}", name="cancel_crawl", **options)(cancel)
     return router
-
-
-def key_of(charge: Charge) -> str:
-    """Return the id of the key of a request whose scope nobody has without a key."""
-    assert charge.client.key is not None, "only keys have the scope"
-    return charge.client.key.id
 
 
 async def find_crawl(context: GatewayContext, crawls: Crawls, charge: Charge, crawl_id: str) -> Crawl:
     """Return a crawl of the request's key. Raises ProblemError."""
     async with writing(context):
-        found = await crawls.get(crawl_id, key_of(charge))
+        found = await crawls.get(crawl_id, charge.key.id)
     if found is None:
         raise ProblemError(_UNKNOWN)
     return found

@@ -19,7 +19,7 @@ from streams.gateway.http import openapi
 from streams.gateway.http.openapi import ApiModel
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.gateway.http.requests import api_router
-from streams.gateway.writing.requests import WRITE_PROBLEMS, Body, parse_body, read_bytes, writing
+from streams.gateway.writing.requests import WRITE_PROBLEMS, Body, check_prefix, parse_body, read_body, writing
 from streams.media_types import media_type
 from streams.writing.pages import MAX_REMOVED, OwnPages, Written
 from streams.writing.rights import Writer
@@ -97,11 +97,11 @@ def own_page_routes(context: GatewayContext, pages: OwnPages, guard: Guard) -> A
         ),
         response_class=Response,
         responses={
-            200: {
-                "model": PageWritten,
-                "description": "The stages have the page. JSON lines: an answer for each, also for those not taken",
-                "content": {"application/json": {"example": openapi.EXAMPLES["page_written"]}},
-            },
+            200: openapi.written_response(
+                PageWritten,
+                "The stages have the page. JSON lines: an answer for each, also for those not taken",
+                "page_written",
+            ),
             **_PROBLEMS,
         },
         openapi_extra={
@@ -126,7 +126,7 @@ def own_page_routes(context: GatewayContext, pages: OwnPages, guard: Guard) -> A
         if not url:
             raise ProblemError(invalid_parameter("url", "The address of the page is missing."))
         async with places:
-            written = await _put(charge, writer, url, content_type, await read_bytes(request, max_bytes))
+            written = await _put(charge, writer, url, content_type, await read_body(request, max_bytes))
         return Response(_accepted(written).model_dump_json().encode(), 200, _NO_STORE, "application/json")
 
     @router.delete(
@@ -146,8 +146,7 @@ def own_page_routes(context: GatewayContext, pages: OwnPages, guard: Guard) -> A
             if url:
                 await pages.remove(writer, address)
                 return PagesRemoved(removed=1)
-            if "/" not in prefix.partition("://")[2]:
-                raise UsageError("a prefix has the host and a `/`, such as https://docs.example/old/")
+            check_prefix(prefix, "https://docs.example/old/")
             found = await pages.remove_below(writer, address)
         return PagesRemoved(removed=found.removed, more=found.more)
 

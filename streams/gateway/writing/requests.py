@@ -15,6 +15,7 @@ from streams.errors import RiffleError, UsageError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
 from streams.gateway.http.problems import RETRY_SECONDS, Problem, ProblemError
+from streams.gateway.http.requests import read_bytes
 from streams.writing.idempotency import MAX_CHARS, OtherRequest, Repetitions, StillAnswered
 from streams.writing.rights import NotWritable
 
@@ -48,24 +49,14 @@ class Body(BaseModel):
 
 
 def json_body(model: type[BaseModel], example: Mapping[str, Any], *parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return what OpenAPI says of a body that `read_body` reads, and of headers."""
+    """Return what OpenAPI says of a body that `parse_body` reads, and of headers."""
     content = {"application/json": {"schema": model.model_json_schema(), "example": example}}
     return {"requestBody": {"required": True, "content": content}, "parameters": list(parameters)}
 
 
-async def read_bytes(request: Request, max_bytes: int) -> bytes:
+async def read_body(request: Request, max_bytes: int = MAX_JSON_BYTES) -> bytes:
     """Return the body. Raises ProblemError for one that is longer."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > max_bytes:
-            raise ProblemError(Problem("too-large", f"The body has more than {max_bytes:,} bytes."))
-    return bytes(body)
-
-
-async def read_body(request: Request, model: type[Model]) -> Model:
-    """Return the JSON of a request as this model. Raises ProblemError with the first fault."""
-    return parse_body(await read_bytes(request, MAX_JSON_BYTES), model)
+    return await read_bytes(request, max_bytes, Problem("too-large", f"The body has more than {max_bytes:,} bytes."))
 
 
 def parse_body(body: bytes, model: type[Model]) -> Model:
@@ -77,6 +68,12 @@ def parse_body(body: bytes, model: type[Model]) -> Model:
         detail = f"{name}: {fault['msg']}." if name else f"{fault['msg']}."
         hint = f"The fields are {', '.join(model.model_fields)}."
         raise ProblemError(Problem("invalid-body", detail, hint, name)) from None
+
+
+def check_prefix(text: str, example: str) -> None:
+    """Raise UsageError if a text can't be the beginning of the addresses of a host's pages."""
+    if "/" not in text.partition("://")[2]:
+        raise UsageError(f"a prefix has the host and a `/`, such as {example}")
 
 
 @asynccontextmanager

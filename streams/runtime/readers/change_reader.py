@@ -6,7 +6,7 @@ them share one event loop: librdkafka fetches in threads of its own.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import uuid4
 
@@ -58,7 +58,10 @@ class ChangeReader:
         options = reader_config(settings.kafka, f"{READER_GROUP}{uuid4().hex}", "earliest")
         self._consumer = Consumer({**options, "queued.max.messages.kbytes": QUEUED_KIB, "queued.min.messages": 200})
         try:
-            self._place = {**self._begin(since), **self._known(place or {})}
+            partitions = self._partitions()
+            # Kafka begins anew for offsets that it does not have.
+            known = {where: offset for where, offset in (place or {}).items() if where in partitions}
+            self._place = {**self._begin(partitions - known.keys(), since), **known}
             self._consumer.assign(
                 [
                     TopicPartition(self._models[topic].topic, partition, offset)
@@ -69,30 +72,27 @@ class ChangeReader:
             self._consumer.close()
             raise self._unavailable(error) from error
 
-    def _begin(self, since: datetime | None) -> dict[tuple[int, int], int]:
+    def _partitions(self) -> set[tuple[int, int]]:
+        """Return the number of the topic and of the partition, of each partition that there is."""
+        topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
+        return {
+            (number, partition)
+            for name, number in self._numbers.items()
+            for partition in (topics[name].partitions if name in topics else ())
+        }
+
+    def _begin(self, partitions: Iterable[tuple[int, int]], since: datetime | None) -> dict[tuple[int, int], int]:
         """Return the offsets of a time, or of now."""
         found = {}
-        topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
-        for name, number in self._numbers.items():
-            for partition in topics[name].partitions if name in topics else ():
-                place = TopicPartition(name, partition)
-                _, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS)
-                if since is not None:
-                    at = TopicPartition(name, partition, int(since.timestamp() * 1_000))
-                    (first,) = self._consumer.offsets_for_times([at], timeout=TIMEOUT_SECONDS)
-                    end = first.offset if first.offset >= 0 else end
-                found[number, partition] = end
+        for number, partition in partitions:
+            name = self._models[number].topic
+            _, end = self._consumer.get_watermark_offsets(TopicPartition(name, partition), timeout=TIMEOUT_SECONDS)
+            if since is not None:
+                at = TopicPartition(name, partition, int(since.timestamp() * 1_000))
+                (first,) = self._consumer.offsets_for_times([at], timeout=TIMEOUT_SECONDS)
+                end = first.offset if first.offset >= 0 else end
+            found[number, partition] = end
         return found
-
-    def _known(self, place: Place) -> Place:
-        """Return the offsets of a place whose partitions exist. Kafka begins anew for offsets that it does not have."""
-        topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
-        names = [event.topic for event in self._models]
-        return {
-            (topic, partition): offset
-            for (topic, partition), offset in place.items()
-            if topic < len(names) and names[topic] in topics and partition in topics[names[topic]].partitions
-        }
 
     @property
     def place(self) -> str:
