@@ -223,8 +223,10 @@ def test_the_grammar_of_the_header(value: str, links: list[tuple[str, dict[str, 
 
 @given(st.text(st.sampled_from("<>;,=\"'\\ relx/0.u"), max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
-    list(read_links(text))
-    read_refresh(text)
+    assert all(link.target in text and ">" not in link.target for link in read_links(text))
+    seconds, address = read_refresh(text) or (0, "/")
+    assert 0 <= seconds < 10**9
+    assert address == address.strip() != ""
 
 
 def event(**fields: Any) -> PageFetched:
