@@ -20,6 +20,7 @@ from uuid import uuid4
 import orjson
 import structlog
 
+from streams.local.qdrant_server import asking
 from streams.local.qdrant_server.build import BuildOrder, build_run
 from streams.local.qdrant_server.errors import ApiError, no_collection
 from streams.local.qdrant_server.layout import (
@@ -34,18 +35,9 @@ from streams.local.qdrant_server.layout import (
     sync,
     write_atomically,
 )
-from streams.local.qdrant_server.merging import (
-    PointId,
-    for_shard,
-    merge_ids,
-    merge_scored,
-    record_json,
-    scored_json,
-    weighted_terms,
-    with_weights,
-)
+from streams.local.qdrant_server.merging import PointId
 from streams.local.qdrant_server.shard import REMOVED, plain_id
-from streams.local.qdrant_server.shard_config import mutable_config, parse_index, with_idf
+from streams.local.qdrant_server.shard_config import config_json, mutable_config, parse_index
 from streams.local.qdrant_server.shard_process import CONTEXT, ShardProcess, ask, ask_each
 from streams.local.qdrant_server.write_ahead_log import REMOVED as REMOVED_IDS
 from streams.local.qdrant_server.write_ahead_log import WRITTEN, WriteAheadLog, read_records
@@ -88,7 +80,6 @@ class Collection:
     def __init__(self, name: str, folder: Path, description: Json, builds: Builds) -> None:
         self.name, self.description = name, description
         self._folder, self._builds = folder, builds
-        self._idf = with_idf(description)
         self._writing, self._asking = threading.RLock(), threading.RLock()
         self._closed, self._opened = False, 0
         self._builder: Any = None
@@ -138,16 +129,13 @@ class Collection:
 
     def query(self, requests: Sequence[Json]) -> list[list[dict[str, Any]]]:
         """Return the best points of each request."""
-        return self._read(lambda: self._query(requests))
+        return self._read(lambda: asking.query(self._shards(), requests, self.description))
 
     def retrieve(self, request: Json) -> list[dict[str, Any]]:
-        ids = list(dict.fromkeys(map(plain_id, request["ids"])))
-        wanted = {**_selectors(request, True), "ids": ids}
-        found = self._read(lambda: self._fetch(self._shards(), [wanted] * len(self._shards())))
-        return [record_json(id, found[id]) for id in ids if id in found]
+        return self._read(lambda: asking.retrieve(self._shards(), request))
 
     def scroll(self, request: Json) -> tuple[list[dict[str, Any]], PointId | None]:
-        return self._read(lambda: self._scroll(request))
+        return self._read(lambda: asking.scroll(self._shards(), request))
 
     def count(self, conditions: Json | None = None) -> int:
         return sum(self._read(lambda: self._ask("count", conditions)))
@@ -167,7 +155,7 @@ class Collection:
             "status": "green" if self._build_thread is None else "yellow",
             "optimizer_status": "ok",
             **{name: sum(info[name] for info in infos) for name in counts},
-            "config": _config_json(self.description),
+            "config": config_json(self.description),
             "payload_schema": {
                 field: {
                     "data_type": schema["type"] if isinstance(schema, Mapping) else schema,
@@ -309,70 +297,13 @@ class Collection:
             shards = self._shards()
             found = self._ask("find", conditions)
             wanted = [{"ids": ids, "with_payload": True, "with_vector": True} for ids in found]
-            points = self._fetch(shards, wanted)
+            points = asking.fetch(shards, wanted)
         changed = [
             {"id": id, "vector": orjson.Fragment(parts["vector"]), "payload": change(orjson.loads(parts["payload"]))}
             for id, parts in points.items()
         ]
         if changed:
             self._write(orjson.dumps({"points": changed}))
-
-    def _query(self, requests: Sequence[Json]) -> list[list[dict[str, Any]]]:
-        shards = self._shards()
-        requests = self._weigh(shards, requests)
-        found = ask(shards, "query", [for_shard(request) for request in requests])
-        best = [
-            merge_scored(request, self.description, [of_shard[number] for of_shard in found])
-            for number, request in enumerate(requests)
-        ]
-        return self._complete(shards, requests, best, found)
-
-    def _weigh(self, shards: Sequence[ShardProcess], requests: Sequence[Json]) -> list[Json]:
-        """Weight the terms of searches by words over all shards."""
-        terms = {number: weighted_terms(request, self._idf) for number, request in enumerate(requests)}
-        wanted = {number: one for number, one in terms.items() if one is not None}
-        if not wanted:
-            return list(requests)
-        statistics = ask(shards, "statistics", list(wanted.values()))
-        of_request = dict(zip(wanted, zip(*statistics, strict=True), strict=True))
-        return [
-            with_weights(request, of_request[number]) if number in of_request else request
-            for number, request in enumerate(requests)
-        ]
-
-    def _complete(
-        self, shards: Sequence[ShardProcess], requests: Sequence[Json], best: Sequence[Any], found: Sequence[Any]
-    ) -> list[list[dict[str, Any]]]:
-        """Return the points with what each request wants of them. Only the shard that has a point is asked for it."""
-        calls = []
-        for number, shard in enumerate(shards):
-            wanted = []
-            for request, points, here in zip(requests, best, found[number], strict=True):
-                owned = {id for _, id, _ in here}
-                wanted.append({**_selectors(request, False), "ids": [id for _, id, _ in points if id in owned]})
-            if any(one["ids"] and (one["with_payload"] or one["with_vector"]) for one in wanted):
-                calls.append((shard, (wanted,)))
-        parts: list[dict[PointId, Any]] = [{} for _ in requests]
-        for answer in ask_each(calls, "fetch"):
-            for of_request, more in zip(parts, answer, strict=True):
-                of_request.update(more)
-        return [
-            [scored_json(point, of_request.get(point[1], {})) for point in points]
-            for points, of_request in zip(best, parts, strict=True)
-        ]
-
-    def _fetch(self, shards: Sequence[ShardProcess], wanted: Sequence[Json]) -> dict[PointId, Any]:
-        """Return the parts of points, of a request to each shard."""
-        calls = [(shard, ([one],)) for shard, one in zip(shards, wanted, strict=True) if one["ids"]]
-        return {id: parts for (answer,) in ask_each(calls, "fetch") for id, parts in answer.items()}
-
-    def _scroll(self, request: Json) -> tuple[list[dict[str, Any]], PointId | None]:
-        shards = self._shards()
-        found = ask(shards, "scroll", request)
-        ids, following = merge_ids(found, request.get("limit"))
-        wanted, selectors = set(ids), _selectors(request, True)
-        parts = self._fetch(shards, [{**selectors, "ids": [id for id in here if id in wanted]} for here in found])
-        return [record_json(id, parts[id]) for id in ids], following
 
     def _build_if_due(self) -> None:
         """Begin a build in a thread of its own if there is none. The caller holds `_writing`."""
@@ -506,25 +437,3 @@ def _delete_in_batches(shard: ShardProcess, ids: Sequence[PointId]) -> None:
 
 def _is_garbage(shard: ShardProcess) -> bool:
     return shard.removed > _GARBAGE * shard.points
-
-
-def _selectors(request: Json, with_payload: bool) -> dict[str, Any]:
-    payload, vector = request.get("with_payload"), request.get("with_vector")
-    return {"with_payload": with_payload if payload is None else payload, "with_vector": vector or False}
-
-
-def _config_json(description: Json) -> dict[str, Any]:
-    return {
-        "params": {
-            "vectors": description.get("vectors") or {},
-            "sparse_vectors": description.get("sparse_vectors") or {},
-            "shard_number": description.get("shard_number") or 1,
-            "replication_factor": description.get("replication_factor") or 1,
-            "write_consistency_factor": description.get("write_consistency_factor") or 1,
-            "on_disk_payload": True,
-        },
-        "hnsw_config": {"m": 16, "ef_construct": 128, "full_scan_threshold": 10_000},
-        "optimizer_config": {"default_segment_number": 0, "flush_interval_sec": 5},
-        "wal_config": {"wal_capacity_mb": 32, "wal_segments_ahead": 0},
-        "quantization_config": description.get("quantization_config"),
-    }

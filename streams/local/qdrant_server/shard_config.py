@@ -87,6 +87,24 @@ def with_idf(description: Json) -> frozenset[str]:
     return frozenset(name for name, params in sparse.items() if (params or {}).get("modifier") == "idf")
 
 
+def config_json(description: Json) -> dict[str, Any]:
+    """Return the configuration of a collection, as the API has it."""
+    return {
+        "params": {
+            "vectors": description.get("vectors") or {},
+            "sparse_vectors": description.get("sparse_vectors") or {},
+            "shard_number": description.get("shard_number") or 1,
+            "replication_factor": description.get("replication_factor") or 1,
+            "write_consistency_factor": description.get("write_consistency_factor") or 1,
+            "on_disk_payload": True,
+        },
+        "hnsw_config": {"m": _EDGES, "ef_construct": _EF_CONSTRUCT, "full_scan_threshold": _FULL_SCAN_KB},
+        "optimizer_config": {"default_segment_number": 0, "flush_interval_sec": 5},
+        "wal_config": {"wal_capacity_mb": 32, "wal_segments_ahead": 0},
+        "quantization_config": description.get("quantization_config"),
+    }
+
+
 def _shard_config(description: Json, threshold_kb: int, graph: Any) -> Any:
     quantization = _quantization_config(description.get("quantization_config"))
     vectors = description.get("vectors") or {}
