@@ -1,4 +1,4 @@
-"""What all shards are asked at once, and one answer of theirs: searches, points by their ids, pages of points.
+"""Requests to all shards at once, and the one answer of them: searches, points by their ids, pages of points.
 
 The caller keeps the shards as they are meanwhile.
 """
