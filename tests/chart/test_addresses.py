@@ -78,10 +78,10 @@ WAYS: list[tuple[dict[str, Any], set[str], int]] = [
     # values, the components that then reach the peers, the port
     ({"answers": {**LLM, "peers": PEERS}}, {"gateway"}, 443),
     ({"answers": {**LLM, "url": "http://llm.models:8000/v1", "peers": PEERS}}, {"gateway"}, 8000),
-    ({"crawl": {"proxy": "http://proxy.corp.example:3128", "proxyPeers": PEERS}}, {"fetch"}, 3128),
+    ({"crawl": {"proxy": "http://proxy.corp.example:3128", "proxyPeers": PEERS}}, {"fetch", "hooks"}, 3128),
     (
         {"crawl": {"proxy": "http://proxy.corp.example:3128", "proxyPeers": PEERS}, "access": {"fetchNow": "keys"}},
-        {"fetch", "gateway"},
+        {"fetch", "hooks", "gateway"},
         3128,
     ),
     (

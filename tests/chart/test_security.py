@@ -23,7 +23,7 @@ from tests.chart.rendering import (
 
 RENDERING_PROFILE = {"type": "Localhost", "localhostProfile": "riffle/rendering.json"}
 """The profile with which Chromium's own sandbox works (tests/chart/test_rendering.py)."""
-LEAVING = ("fetch", "render")
+LEAVING = ("fetch", "hooks", "render")
 """Stages whose workers leave the cluster."""
 INTERNET = {"0.0.0.0/0", "2000::/3", "::/0"}
 
@@ -117,7 +117,7 @@ def blocks(objects: list[Object], name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("values", VALUES)
-def test_only_fetchers_and_browsers_leave_the_cluster(values: str) -> None:
+def test_only_fetchers_browsers_and_webhooks_leave_the_cluster(values: str) -> None:
     objects = render(values)
     for policy in of_kind(objects, "NetworkPolicy"):
         name = component(policy)
