@@ -227,7 +227,7 @@ bench: setup ## Run a benchmark (ARGS=--help lists them; ARGS="search --statemen
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 lock: setup ## Resolve the locks again after a change of pyproject.toml.
-	@$(COMPILE) --extra local --extra map --extra cluster --group build --group dev --group compare -o requirements/lock.txt
+	@$(COMPILE) --extra local --extra map --extra cluster --extra parquet --group build --group dev --group compare -o requirements/lock.txt
 	@$(COMPILE) --group build -c requirements/lock.txt -o requirements/production.txt
 	@$(BIN)/uv pip compile -q requirements/triton.in --python-version 3.12 --python-platform x86_64-manylinux_2_28 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/production.txt -o requirements/triton.txt
