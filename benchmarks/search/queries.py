@@ -4,7 +4,8 @@
 
 QUESTIONS.tsv holds a question a line (what follows a tab is left aside). The figures hold for the statements that the
 index has at the time, which are counted and printed: fill it first, with `riffle import DIR`. Embedding and
-retrieval are the answer's own timings (`explain=true`); the whole is what the client waits.
+retrieval are the answer's own timings (`explain=true`); the whole is what the client waits. The CPU time of an answer
+is counted by process of the local stack. Questions behind the first COUNT are asked by 1, 4 and 16 clients at once.
 
 With `--while-indexing DIR` the same questions are asked twice: first as above, then while the pages of DIR are
 indexed, under hosts of this run's own, so that they are new pages. The share of the time that the model for statements
@@ -16,7 +17,10 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -24,6 +28,7 @@ import httpx2
 import typer
 
 from benchmarks.machine import Latency, machine, table
+from benchmarks.search.side_by_side import CLIENTS, ask_at_once, cpu_seconds, divide, milliseconds_each
 from benchmarks.stack.pipeline import model_seconds
 from streams.commands.console import AsJson, command, load_settings, out, print_json
 from streams.crawl.archives.file_importer import import_html
@@ -64,14 +69,19 @@ async def run(
         python -m benchmarks queries questions.tsv --while-indexing mirror/
     """
     settings = load_settings()
-    asked = read_questions(questions)[: count + WARM_UP]
+    listed = read_questions(questions)
+    asked, others = listed[: count + WARM_UP], listed[count + WARM_UP :][: len(CLIENTS) * count]
     if len(asked) < WARM_UP + 10:
         raise UsageError(f"{questions} holds {len(asked)} questions; at least {WARM_UP + 10} are needed, one a line")
     conditions = machine()
     async with open_stores(settings, ["vectors", "models"]) as stores:
         collection = await stores.vectors.ensure(await stores.embedder.info())
         points = await stores.vectors.count(collection)
-    result = {"machine": conditions, "statements": points, **await asyncio.to_thread(ask_all, settings, asked)}
+    state = running_state(settings.home)
+    parts = {each.name: each.pid for each in state.processes} if state else {}
+    measured = await asyncio.to_thread(ask_all, settings, asked, parts)
+    result = {"machine": conditions, "statements": points, **measured}
+    result["at_once"] = await asyncio.to_thread(ask_of_many, settings, others)
     if while_indexing:
         result["while_indexing"] = await ask_while_indexing(settings, asked, while_indexing)
     if as_json:
@@ -151,11 +161,14 @@ def read_questions(file: Path) -> list[str]:
     return [line for line in lines if line]
 
 
-def ask_all(settings: Settings, questions: list[str]) -> dict[str, Any]:
+def ask_all(settings: Settings, questions: list[str], processes: Mapping[str, int] = MappingProxyType({})) -> Any:
+    """Ask one question after the other. `processes`: those whose CPU time is counted, by name."""
     times: dict[str, list[float]] = {"whole answer": []}
-    partial = 0
-    with httpx2.Client(base_url=f"http://{settings.gateway.host}:{settings.gateway.port}", trust_env=False) as client:
+    partial, before = 0, cpu_seconds(processes)
+    with client_of(settings) as client:
         for number, question in enumerate(questions):
+            if number == WARM_UP:
+                before, own = cpu_seconds(processes), time.thread_time()
             answer, elapsed = ask(client, question)
             if number < WARM_UP:
                 continue
@@ -163,7 +176,38 @@ def ask_all(settings: Settings, questions: list[str]) -> dict[str, Any]:
             partial += bool(answer["partial"])
             for name, milliseconds in answer["explain"]["timings_ms"].items():
                 times.setdefault(name.removesuffix("_ms"), []).append(milliseconds / 1000)
-    return {"partial": partial, "latency_ms": {name: Latency.of(values) for name, values in times.items()}}
+    after = cpu_seconds(processes)
+    if os.getpid() in processes.values():  # the gateway is in this process, and so is its client
+        after["gateway"] -= time.thread_time() - own
+    return {
+        "partial": partial,
+        "cpu_ms": milliseconds_each(before, after, len(questions) - WARM_UP),
+        "latency_ms": {name: Latency.of(values) for name, values in times.items()},
+    }
+
+
+def ask_of_many(settings: Settings, questions: Sequence[str]) -> list[dict[str, Any]]:
+    """Ask with several clients at once: other questions for each number of clients."""
+    with client_of(settings) as client:
+
+        def ask_one(question: str) -> tuple[str, float]:
+            started = time.perf_counter()
+            response = client.get("/api/v1/search", params={"q": question}, timeout=60)
+            took = time.perf_counter() - started
+            if response.status_code == httpx2.codes.SERVICE_UNAVAILABLE:
+                return "refused", took
+            return ("partial" if response.raise_for_status().json()["partial"] else "ok"), took
+
+        parts = divide(questions, len(CLIENTS))
+        return [ask_at_once(ask_one, part, clients) for clients, part in zip(CLIENTS, parts, strict=True) if part]
+
+
+@contextmanager
+def client_of(settings: Settings) -> Iterator[httpx2.Client]:
+    """Yield a client of the gateway, with as many connections as it needs."""
+    address = f"http://{settings.gateway.host}:{settings.gateway.port}"
+    with httpx2.Client(base_url=address, trust_env=False, limits=httpx2.Limits(max_connections=None)) as client:
+        yield client
 
 
 def ask(client: httpx2.Client, question: str) -> tuple[dict[str, Any], float]:
@@ -182,6 +226,18 @@ def ask(client: httpx2.Client, question: str) -> tuple[dict[str, Any], float]:
     return answer, elapsed
 
 
+def show_cost(result: Mapping[str, Any]) -> None:
+    """Print the CPU time of an answer by process, and what several clients get."""
+    cost = [f"{name} {milliseconds:g}" for name, milliseconds in result["cpu_ms"].items() if milliseconds]
+    if cost:
+        out.print(f"CPU milliseconds of one answer: {', '.join(cost)}.")
+    for each in result.get("at_once", ()):
+        out.print(
+            f"{each['clients']} clients at once: {each['answers_a_second']:g} answers a second, "
+            f"p50 {each['p50_ms']} ms, p95 {each['p95_ms']} ms, {each['partial']} partial, {each['refused']} refused."
+        )
+
+
 def show(result: dict[str, Any]) -> None:
     conditions = result["machine"]
     out.print(f"{conditions['cores']} cores, {conditions['processor']}, load before {conditions['load_before']}")
@@ -196,6 +252,7 @@ def show(result: dict[str, Any]) -> None:
             name, str(latency.p50), str(latency.p95), target, *([str(other.p50), str(other.p95)] if other else [])
         )
     out.print(rows)
+    show_cost(result)
     if busy:
         out.print(
             f"While indexing, the model for statements was busy {busy['model_busy_share']:.0%} of the time. "

@@ -10,6 +10,7 @@ question is the first words of a statement, and no question is asked twice. They
 """
 
 import asyncio
+import os
 import signal
 import tempfile
 import time
@@ -21,6 +22,7 @@ from typing import Annotated, Any
 from uuid import UUID, uuid5
 
 import numpy as np
+import psutil
 import typer
 from numpy.typing import NDArray
 
@@ -28,7 +30,8 @@ from benchmarks.evaluation.vector_cache import CachedEmbedder
 from benchmarks.machine import Latency, machine, table
 from benchmarks.models.embed import statements_of
 from benchmarks.search.page import load_pages
-from benchmarks.search.queries import WARM_UP, ask_all
+from benchmarks.search.queries import WARM_UP, ask_all, ask_of_many, show_cost
+from benchmarks.search.side_by_side import CLIENTS
 from benchmarks.search.vector_index import server, wait_until_optimized
 from schemas.ids import page_id
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
@@ -92,10 +95,9 @@ async def run(
             filled = 0
             for count in sorted(statements or [10_000]):
                 filled = await fill(stores, pages, vectors, filled, count)
-                if qdrant:
-                    with err.status("Waiting until the graph is built ..."):
-                        collection = await stores.vectors.ensure(await stores.embedder.info())
-                        await wait_until_optimized(running.qdrant.url, collection)
+                with err.status("Waiting until the graph is built ..."):
+                    collection = await stores.vectors.ensure(await stores.embedder.info())
+                    await wait_until_optimized(running.qdrant.url, collection)
                 rows.append(await measure(running, stores, pages, filled, questions))
     result = {"machine": conditions, "qdrant": str(qdrant or "the local stack's"), "rows": rows}
     if as_json:
@@ -174,7 +176,9 @@ async def measure(
     gateway = asyncio.create_task(serve(settings))
     try:
         await ready(settings)
-        measured = await asyncio.to_thread(ask_all, settings, asked)
+        measured = await asyncio.to_thread(ask_all, settings, asked, server_processes())
+        many = await asyncio.to_thread(questions_of, pages, filled + 2, len(CLIENTS) * questions)
+        measured["at_once"] = await asyncio.to_thread(ask_of_many, settings, many)
         others = await asyncio.to_thread(questions_of, pages, filled + 1, questions)
         loaded = await asyncio.to_thread(load_pages, settings, others, "br")
         measured["latency_ms"] |= {
@@ -186,6 +190,16 @@ async def measure(
     finally:
         gateway.cancel()
     return {"statements": await stores.vectors.count(collection), **measured}
+
+
+def server_processes() -> dict[str, int]:
+    """Return this process, which has the gateway, and the servers that it has started, by name."""
+    found = {"gateway": os.getpid()}
+    for child in psutil.Process().children():
+        words = " ".join(child.cmdline())
+        name = next((name for name in ("qdrant", "cassandra", "triton") if name in words.lower()), None)
+        found |= {name: child.pid} if name else {}
+    return found
 
 
 def questions_of(pages: Sequence[PageStatements], seed: int, count: int) -> list[str]:
@@ -229,5 +243,7 @@ def show(result: dict[str, Any]) -> None:
             )
     out.print(rows)
     for one in result["rows"]:
+        out.print(f"{one['statements']} statements:")
+        show_cost(one)
         if one["partial"]:
             out.print(f"{one['partial']} answers were partial with {one['statements']} statements.")

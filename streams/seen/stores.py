@@ -209,6 +209,20 @@ class SeenStores:
             collection=collection,
         )
 
+    async def pages_with_words(
+        self,
+        words: Sequence[SparseVector],
+        *,
+        visible: Visible,
+        filters: Filters,
+        limit: int,
+        collection: str | None = None,
+    ) -> list[list[UUID]]:
+        """Return the pages of the best statements by each vector of words (`VectorIndex.pages_with_words`)."""
+        return await self.__stores.vectors.pages_with_words(
+            words, visible=visible, filters=filters, limit=limit, collection=collection
+        )
+
     async def first_statements(self, pages: Sequence[UUID], count: int, *, visible: Visible) -> list[Hit]:
         """Return the statements of these pages with an ordinal below `count` (`VectorIndex.first_statements`)."""
         return _seen_hits(await self.__stores.vectors.first_statements(pages, count), visible)

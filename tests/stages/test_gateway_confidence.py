@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from streams.errors import PoisonError
-from streams.search.retrieval.lists import RARE_STATEMENTS
-from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 
 HTML = {"accept": "text/html"}
@@ -129,21 +127,19 @@ async def test_rare_words_that_are_not_found_cost_no_results_and_the_index_rests
     asked = 0
 
     class Failing:
-        """An index that fails for the lists of one word."""
+        """An index that fails for the pages with a word."""
 
         def __getattr__(self, name: str) -> Any:
             return getattr(index, name)
 
-        async def candidates(self, *, limit: int, **query: Any) -> Candidates:
+        async def pages_with_words(self, *_words: Any, **_conditions: Any) -> Any:
             nonlocal asked
-            if limit == RARE_STATEMENTS:
-                asked += 1
-                raise error
-            return await index.candidates(limit=limit, **query)
+            asked += 1
+            raise error
 
     stores = await searchable(WORDS)
     index, failing = stores.vectors, Failing()
-    async with client(gateway(replace(stores, vectors=failing), deadline_seconds=20.0)) as web:  # type: ignore[arg-type]  # a double
+    async with client(gateway(replace(stores, vectors=failing), deadline_seconds=20.0)) as web:
         answers = [await web.get("/api/v1/search", params={"q": query}) for query in ("zeppelin log", "Kubernetes log")]
     assert [len(answer.json()["results"]) for answer in answers] == [2, 2]
     assert not any(answer.json().get("missing") for answer in answers)

@@ -3,6 +3,7 @@
 The caller keeps the shards as they are meanwhile.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,8 +53,8 @@ def scroll(shards: Sequence[ShardProcess], request: Json) -> tuple[list[dict[str
 
 def fetch(shards: Sequence[ShardProcess], wanted: Sequence[Json]) -> dict[PointId, Any]:
     """Return the parts of points, of a request to each shard."""
-    calls = [(shard, ([one],)) for shard, one in zip(shards, wanted, strict=True) if one["ids"]]
-    return {id: parts for (answer,) in ask_each(calls, "fetch") for id, parts in answer.items()}
+    calls = [(shard, (one,)) for shard, one in zip(shards, wanted, strict=True) if one["ids"]]
+    return {id: parts for answer in ask_each(calls, "fetch") for id, parts in answer.items()}
 
 
 def _weigh(shards: Sequence[ShardProcess], requests: Sequence[Json], idf: frozenset[str]) -> list[Json]:
@@ -73,19 +74,21 @@ def _weigh(shards: Sequence[ShardProcess], requests: Sequence[Json], idf: frozen
 def _complete(
     shards: Sequence[ShardProcess], requests: Sequence[Json], best: Sequence[Any], found: Sequence[Any]
 ) -> list[list[dict[str, Any]]]:
-    """Return the points with what each request wants of them. Only the shard that has a point is asked for it."""
-    calls = []
-    for number, shard in enumerate(shards):
-        wanted = []
-        for request, points, here in zip(requests, best, found[number], strict=True):
-            owned = {id for _, id, _ in here}
-            wanted.append({**_selectors(request, False), "ids": [id for _, id, _ in points if id in owned]})
-        if any(one["ids"] and (one["with_payload"] or one["with_vector"]) for one in wanted):
-            calls.append((shard, (wanted,)))
+    """Return the points with what each request wants of them. Only the shard that has a point is asked for it, once for
+    all requests that want the same of it."""
+    alike: defaultdict[str, list[int]] = defaultdict(list)
+    for number, request in enumerate(requests):
+        alike[repr(_selectors(request, False))].append(number)
     parts: list[dict[PointId, Any]] = [{} for _ in requests]
-    for answer in ask_each(calls, "fetch"):
-        for of_request, more in zip(parts, answer, strict=True):
-            of_request.update(more)
+    for numbers in alike.values():
+        selectors = _selectors(requests[numbers[0]], False)
+        if not selectors["with_payload"] and not selectors["with_vector"]:
+            continue
+        ids = {id for number in numbers for _, id, _ in best[number]}
+        owned = [{id for number in numbers for _, id, _ in of_shard[number]} & ids for of_shard in found]
+        fetched = fetch(shards, [{**selectors, "ids": list(here)} for here in owned])
+        for number in numbers:
+            parts[number] = fetched
     return [
         [scored_json(point, of_request.get(point[1], {})) for point in points]
         for points, of_request in zip(best, parts, strict=True)

@@ -49,10 +49,9 @@ def parse_scroll(json: Json) -> Any:
     )
 
 
-def parse_retrieval(json: Json) -> tuple[list[UUID | int], Any, Any]:
-    """Return the ids of the points, and the parts of them that are returned."""
-    ids = [UUID(one) if isinstance(one, str) else one for one in json["ids"]]
-    return ids, _parse_payload_selector(json.get("with_payload"), True), _parse_vector_selector(json.get("with_vector"))
+def parse_selectors(json: Json) -> tuple[Any, Any]:
+    """Return the parts of points that are returned: of the payload, and of the vectors."""
+    return _parse_payload_selector(json.get("with_payload"), True), _parse_vector_selector(json.get("with_vector"))
 
 
 def point_json(point: Any) -> dict[str, Any]:

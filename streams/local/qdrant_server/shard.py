@@ -21,8 +21,8 @@ from streams.local.qdrant_server.queries import (
     parse_filter,
     parse_point,
     parse_query,
-    parse_retrieval,
     parse_scroll,
+    parse_selectors,
     parse_vector,
     point_id,
     point_json,
@@ -151,13 +151,13 @@ class Shard:
             [(point.score, _id(point), point.version) for point in points] for points in self.engine.query_batch(batch)
         ]
 
-    def fetch(self, wanted: Sequence[Json]) -> list[dict[PointId, dict[str, bytes]]]:
-        """Return the payload and the vector of points as JSON, for each request for ids."""
-        answers = []
-        for one in wanted:
-            records = self.engine.retrieve(*parse_retrieval(one))
-            answers.append({_id(record): _parts(point_json(record)) for record in records})
-        return answers
+    def fetch(self, wanted: Json) -> dict[PointId, dict[str, bytes]]:
+        """Return the payload and the vector of points as JSON."""
+        with_payload, with_vector = parse_selectors(wanted)
+        records = self.engine.retrieve(list(wanted["ids"]), with_payload, with_vector)
+        if with_vector:
+            return {_id(record): _parts(point_json(record)) for record in records}
+        return {_id(record): {"payload": orjson.dumps(record.payload)} for record in records}
 
     def size(self) -> tuple[int, int]:
         """Return the number of points that a run was built of, and how many of them were removed."""

@@ -99,19 +99,23 @@ class Retrieval:
             tuple(hit for each in found for hit in each.dense), tuple(hit for each in found for hit in each.sparse)
         )
 
-    async def pages_with(self, word: NamedWord) -> RareWord | None:
-        """Return the pages that have a word, under the same conditions. None: more statements have it than are read."""
-        text, forms = word
-        found = await self._stores.candidates(
-            dense=None,
-            sparse=vector_of_word(forms),
+    async def find_rare(self, words: Sequence[NamedWord]) -> tuple[RareWord, ...]:
+        """Return the words that fewer statements have than a list has places, with their pages, under the same
+        conditions."""
+        if not words:
+            return ()
+        found = await self._stores.pages_with_words(
+            [vector_of_word(forms) for _, forms in words],
             visible=self._visible,
             filters=self._filters,
             limit=self._limit,
             collection=self._collection,
         )
-        pages = frozenset(hit.payload.page_id for hit in found.sparse)
-        return RareWord(text, pages) if len(found.sparse) < self._limit else None
+        return tuple(
+            RareWord(text, frozenset(pages))
+            for (text, _), pages in zip(words, found, strict=True)
+            if len(pages) < self._limit
+        )
 
     def _find_filling_pages(self, counts: Counter[UUID]) -> set[UUID]:
         """Return the pages that fill a list, by the number of statements of each page; none if the list isn't full."""
@@ -176,8 +180,7 @@ async def find_rare_words(retrieval: Retrieval, words: Sequence[NamedWord], foun
     """Return the rare words of a query. A list by words that is empty has shown that no page has any of them."""
     if not found.sparse and len(words) <= MAX_NAMED_WORDS:
         return tuple(RareWord(text, frozenset()) for text, _ in words)
-    rare = [await retrieval.pages_with(word) for word in find_suspects(words, found.sparse)]
-    return tuple(word for word in rare if word is not None)
+    return await retrieval.find_rare(find_suspects(words, found.sparse))
 
 
 async def read_lists_of_pages(

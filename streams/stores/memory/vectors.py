@@ -109,6 +109,23 @@ class MemoryIndex:
                 lists.append((*found.dense, *found.sparse))
         return lists
 
+    async def pages_with_words(
+        self,
+        words: Sequence[SparseVector],
+        *,
+        visible: Visible,
+        filters: Filters = ANY,
+        limit: int = 100,
+        collection: str | None = None,
+    ) -> list[list[UUID]]:
+        found = [
+            await self.candidates(
+                dense=None, sparse=one, visible=visible, filters=filters, limit=limit, collection=collection
+            )
+            for one in words
+        ]
+        return [[hit.payload.page_id for hit in each.sparse] for each in found]
+
     async def set_audience(self, collection: str, host: str, audience: str) -> None:
         self._of(collection).set_audience(host, audience)
 

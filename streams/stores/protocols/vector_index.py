@@ -170,6 +170,18 @@ class VectorIndex(Protocol):
         are as of `candidates`.
         """
 
+    async def pages_with_words(
+        self,
+        words: Sequence[SparseVector],
+        *,
+        visible: Visible,
+        filters: Filters = Filters(),
+        limit: int = 100,
+        collection: str | None = None,
+    ) -> list[list[UUID]]:
+        """Return the pages of the best statements by each of these vectors of words, in one request: at most `limit`
+        statements each. A page is named once for each of its statements."""
+
     async def set_audience(self, collection: str, host: str, audience: str) -> None:
         """Give the pages of a domain and its subdomains another audience; empty: everybody.
 

@@ -5,13 +5,14 @@ the next model's collection is filled beside the old one, and then takes over at
 """
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import httpx
+import orjson
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
@@ -21,20 +22,22 @@ from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector, Visible
 from streams.stores.qdrant.conditions import TEXT_FIELDS, equals, filters_of
+from streams.stores.qdrant.connections import Connections
 from streams.stores.qdrant.points import (
     EVERYBODYS_WORDS,
     PRIVATE_WORDS,
     audience_json,
     floats_of,
     hit_of,
+    hit_of_json,
     hit_of_record,
     points_json,
     selector_json,
-    sparse_of,
+    sparse_json,
+    vector_json,
 )
-from streams.stores.qdrant.prompt_acks import PromptAcks
 from streams.stores.qdrant.signing import SignedRequests
-from streams.stores.statement_payload import MADE
+from streams.stores.statement_payload import MADE, id_of
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -50,6 +53,8 @@ from streams.stores.vector_collection import (
 )
 from streams.topology import VERSIONS
 
+Json = Mapping[str, Any]
+
 ORDERING = "medium"
 """Order of writes on replicas: the same on all. `strong`, also while leaders change, would let writes fail then."""
 PRODUCTION_SHARDS = 64
@@ -58,10 +63,6 @@ _BATCH_POINTS = 256
 """Number of points of one request: about 2 MB of JSON at 384 dimensions, far below Qdrant's limit of 32 MB."""
 _SCROLL_POINTS = 256
 """Number of points that one request of a scroll returns."""
-_CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=2.0)
-"""Limits with which connections are kept for the next requests. By default, the client keeps none to a server on this
-machine. Idle connections are closed before the server closes them (after 5 s), so that no request is sent into one that
-closes."""
 _FULL_TEXT = models.TextIndexParams(
     type=models.TextIndexType.TEXT,
     tokenizer=models.TokenizerType.WORD,
@@ -98,10 +99,10 @@ class QdrantIndex:
         self._shards = settings.shards if given or not production else PRODUCTION_SHARDS
         self._write_consistency = settings.replication // 2 + 1
         # Quantized vectors are compared first; the best of them are then scored again with the full vectors.
-        self._approximate = models.SearchParams(
-            hnsw_ef=settings.hnsw_ef or None,
-            quantization=models.QuantizationSearchParams(rescore=True, oversampling=settings.oversampling),
-        )
+        self._approximate: Json = {
+            "quantization": {"rescore": True, "oversampling": settings.oversampling},
+            **({"hnsw_ef": settings.hnsw_ef} if settings.hnsw_ef else {}),
+        }
         self._client = AsyncQdrantClient(
             url=settings.url,
             prefer_grpc=False,
@@ -173,14 +174,13 @@ class QdrantIndex:
         collection: str | None = None,
     ) -> Candidates:
         """As the Protocol says, in one round trip. If nothing is indexed, both lists are empty."""
+        queries = _queries(dense, sparse, visible, self._approximate)
         requests = [
-            request
-            for filter_ in filters_of(filters, visible)
-            for request in _requests(dense, sparse, visible, filter_, limit, self._approximate)
+            {**query, "filter": filter_, "limit": limit} for filter_ in _filters(filters, visible) for query in queries
         ]
-        by_meaning, by_words = list[models.ScoredPoint](), list[models.ScoredPoint]()
+        by_meaning, by_words = list[Json](), list[Json]()
         for request, points in zip(requests, await self._query(requests, collection), strict=True):
-            (by_meaning if request.using == "dense" else by_words).extend(points)
+            (by_meaning if request["using"] == "dense" else by_words).extend(points)
         return Candidates(_merge_points(by_meaning, limit), _merge_points(by_words, limit), limit)
 
     async def search_pages(
@@ -194,38 +194,59 @@ class QdrantIndex:
         limit: int = 10,
         collection: str | None = None,
     ) -> list[tuple[Hit, ...]]:
-        asked: list[tuple[Sequence[float] | None, SparseVector | None]] = [(vector, None) for vector in dense]
-        asked += [(None, sparse)] if sparse is not None else []
+        asked = [_queries(vector, None, visible, self._approximate) for vector in dense]
+        asked += [_queries(None, sparse, visible, self._approximate)] if sparse is not None else []
+        of_pages = [list(_filters(replace(filters, page_id=page), visible)) for page in pages]
         requests = [
-            [
-                request
-                for filter_ in filters_of(replace(filters, page_id=page), visible)
-                for request in _requests(vector, words, visible, filter_, limit, self._approximate)
-            ]
-            for page in pages
-            for vector, words in asked
+            [{**query, "filter": filter_, "limit": limit} for filter_ in of_page for query in queries]
+            for of_page in of_pages
+            for queries in asked
         ]
         answered = iter(await self._query([each for several in requests for each in several], collection))
         return [_merge_points([point for _ in several for point in next(answered)], limit) for several in requests]
 
-    async def _query(
-        self, requests: Sequence[models.QueryRequest], collection: str | None
-    ) -> list[Sequence[models.ScoredPoint]]:
+    async def pages_with_words(
+        self,
+        words: Sequence[SparseVector],
+        *,
+        visible: Visible,
+        filters: Filters = ANY,
+        limit: int = 100,
+        collection: str | None = None,
+    ) -> list[list[UUID]]:
+        conditions = list(_filters(filters, visible))
+        requests = [
+            [
+                {**query, "filter": filter_, "limit": limit, "with_payload": ["page_id"]}
+                for filter_ in conditions
+                for query in _queries(None, one, visible, self._approximate)
+            ]
+            for one in words
+        ]
+        answered = iter(await self._query([each for several in requests for each in several], collection))
+        found = [{point["id"]: point for _ in several for point in next(answered)} for several in requests]
+        return [[id_of(point["payload"]["page_id"]) for point in each.values()][:limit] for each in found]
+
+    async def _query(self, requests: Sequence[Json], collection: str | None) -> list[Sequence[Json]]:
         """Return the points of each request, in one round trip. If nothing is indexed, there are none."""
         if not requests:
             return []
         try:
             async with self._translate_errors():
-                # The client's own method copies all requests first, which takes a millisecond of each search.
-                batch = models.QueryRequestBatch(searches=list(requests))
-                answer = await self._client.http.search_api.query_batch_points(
-                    collection or self._alias, query_request_batch=batch
+                # The client's own models copy and check each request, and each value of each point.
+                answer = await self._client.http.client.request(
+                    type_=dict[str, Any],
+                    method="POST",
+                    url="/collections/{name}/points/query/batch",
+                    path_params={"name": collection or self._alias},
+                    headers={"Content-Type": "application/json"},
+                    content=orjson.dumps({"searches": requests}),
                 )
         except MissingCollection:
             if collection:  # it was dropped
                 return await self._query(requests, None)
             return [()] * len(requests)
-        return [found.points for found in answer.result or ()]
+        return [found["points"] for found in answer["result"]]
 
     async def set_audience(self, collection: str, host: str, audience: str) -> None:
         async with self._translate_errors():
@@ -257,7 +278,7 @@ class QdrantIndex:
         return None
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
-        params = models.SearchParams(exact=True) if exact else self._approximate
+        params = models.SearchParams(exact=True) if exact else models.SearchParams.model_validate(self._approximate)
         async with self._translate_errors():
             answer = await self._client.query_points(
                 collection, query=floats_of(dense), using="dense", limit=limit, search_params=params, with_payload=True
@@ -418,8 +439,8 @@ class QdrantIndex:
 def _connection_options(settings: QdrantSettings) -> dict[str, Any]:
     """Return the client's options for its connections. Raises UsageError for TLS files that can't be used."""
     if not settings.url.startswith("https:"):
-        return {"transport": SignedRequests(settings, PromptAcks(_CONNECTIONS))}
-    encrypted = PromptAcks(_CONNECTIONS, client_context(TlsFiles.of(settings)))
+        return {"transport": SignedRequests(settings, Connections())}
+    encrypted = Connections(client_context(TlsFiles.of(settings)))
     return {"https": True, "transport": SignedRequests(settings, encrypted)}
 
 
@@ -444,35 +465,32 @@ def _distance(model: ModelInfo) -> models.Distance:
     return models.Distance.COSINE if model.normalized else models.Distance.DOT
 
 
-def _requests(
-    dense: Sequence[float] | None,
-    sparse: SparseVector | None,
-    visible: Visible,
-    filter_: models.Filter | None,
-    candidates: int,
-    dense_params: models.SearchParams,
-) -> list[models.QueryRequest]:
-    queries: list[tuple[str, Any, models.SearchParams | None]] = []
+def _filters(filters: Filters, visible: Visible) -> Iterator[Json | None]:
+    """Yield the conditions of a search as JSON."""
+    for one in filters_of(filters, visible):
+        yield None if one is None else one.model_dump(mode="json", exclude_none=True)
+
+
+def _queries(
+    dense: Sequence[float] | None, sparse: SparseVector | None, visible: Visible, dense_params: Json
+) -> list[Json]:
+    """Return the queries for these vectors as JSON: a vector that is asked for again and again is written once."""
+    queries: list[Json] = []
     if dense is not None:
-        queries.append(("dense", floats_of(dense), dense_params))
+        queries.append({"query": vector_json(dense), "using": "dense", "params": dense_params})
     if sparse is not None and sparse.indices:
-        queries.append((EVERYBODYS_WORDS, sparse_of(sparse), None))
+        queries.append({"query": sparse_json(sparse), "using": EVERYBODYS_WORDS})
         for audience in visible.audiences:
             # Without this, Qdrant counts the statements of all private audiences; before 1.19, it does so all the same.
-            corpus = models.IdfCorpusParams(corpus=models.Filter(must=[equals("audience", audience)]))
-            words = sparse_of(words_of_audience(sparse, audience))
-            queries.append((PRIVATE_WORDS, words, models.SearchParams(idf=corpus)))
-    return [
-        models.QueryRequest(
-            query=query, using=using, filter=filter_, params=params, limit=candidates, with_payload=True
-        )
-        for using, query, params in queries
-    ]
+            corpus = {"must": [{"key": "audience", "match": {"value": audience}}]}
+            words = sparse_json(words_of_audience(sparse, audience))
+            queries.append({"query": words, "using": PRIVATE_WORDS, "params": {"idf": {"corpus": corpus}}})
+    return [{**query, "with_payload": True} for query in queries]
 
 
-def _merge_points(points: Sequence[models.ScoredPoint], limit: int) -> tuple[Hit, ...]:
+def _merge_points(points: Sequence[Json], limit: int) -> tuple[Hit, ...]:
     """Return the best of these points, each once."""
-    return tuple(sort_hits({point.id: hit_of(point) for point in points}.values())[:limit])
+    return tuple(sort_hits({point["id"]: hit_of_json(point) for point in points}.values())[:limit])
 
 
 def _reason(error: UnexpectedResponse) -> str:

@@ -1,6 +1,6 @@
 """Points and hits in the form of Qdrant's client, and writes as the JSON of Qdrant's API."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -63,8 +63,14 @@ def audience_json(host: str, audience: str) -> list[tuple[str, bytes]]:
     return [(path, orjson.dumps(body)) for path, body in (("points/payload", outdated), change)]
 
 
-def sparse_of(sparse: SparseVector) -> models.SparseVector:
-    return models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
+def sparse_json(sparse: SparseVector) -> orjson.Fragment:
+    """Return a vector of words as JSON that may stand in several places of a request."""
+    return orjson.Fragment(orjson.dumps({"indices": sparse.indices, "values": sparse.values}))
+
+
+def vector_json(dense: Sequence[float]) -> orjson.Fragment:
+    """Return a vector as JSON that may stand in several places of a request, with the digits of 32 bits."""
+    return orjson.Fragment(orjson.dumps(np.asarray(dense, dtype=np.float32), option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 def floats_of(dense: Sequence[float]) -> list[float]:
@@ -74,6 +80,10 @@ def floats_of(dense: Sequence[float]) -> list[float]:
 
 def hit_of(point: models.ScoredPoint) -> Hit:
     return Hit(id_of(str(point.id)), point.score, StatementPayload.of_row(point.payload or {}))
+
+
+def hit_of_json(point: Mapping[str, Any]) -> Hit:
+    return Hit(id_of(point["id"]), point["score"], StatementPayload.of_row(point["payload"] or {}))
 
 
 def hit_of_record(record: models.Record) -> Hit:

@@ -4,12 +4,14 @@ The last one runs where a real Qdrant is at hand (see `qdrant_process.real_qdran
 """
 
 import asyncio
+from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
 
 from streams.stores.memory.vectors import MemoryIndex
-from streams.stores.protocols import EVERYTHING, Candidates, Hit, SparseVector
+from streams.stores.protocols import EVERYTHING, Candidates, Filters, Hit, SparseVector
 from tests.integration.contracts.indexes import (
     MODEL,
     Index,
@@ -193,6 +195,21 @@ async def test_the_best_statements_of_several_pages_for_several_vectors_are_read
     assert [len(each) for each in (names[2], names[5])] == [1, 1], "by words"
     assert names[6:] == [[], [], []]
     assert found[0][0].score == pytest.approx(1.0, abs=1e-6)
+    assert await ask() == []
+
+
+async def test_the_pages_with_each_of_several_words_are_read_at_once(index: Index) -> None:
+    async def ask(*words: SparseVector, **conditions: Any) -> list[list[UUID]]:
+        found = await index.pages_with_words(words, visible=EVERYTHING, limit=3, **conditions)
+        return [sorted(each) for each in found]
+
+    assert await ask(terms(t1=1.0)) == [[]], "no collection at all"
+    having = {"a0": {1: 1.0}, "a1": {1: 1.0}, "b0": {1: 1.0, 2: 1.0}, "c0": {2: 1.0}}
+    await filled(index, *(point(name, of=name[0], terms=words) for name, words in having.items()))
+    a, b, c = (page(name) for name in "abc")
+    assert await ask(terms(t1=1.0), terms(t2=1.0), terms(t9=1.0)) == [sorted([a, a, b]), sorted([b, c]), []]
+    assert await ask(terms(t2=1.0), filters=Filters(exclude_pages=(c,))) == [[b]]
+    assert [len(each) for each in await index.pages_with_words([terms(t1=1.0)], visible=EVERYTHING, limit=2)] == [2]
     assert await ask() == []
 
 

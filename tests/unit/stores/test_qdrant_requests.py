@@ -15,7 +15,7 @@ from streams.errors import DeadlineExceeded, StoreUnavailable
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
 from streams.stores.protocols import Point, SparseVector
-from streams.stores.qdrant import prompt_acks
+from streams.stores.qdrant import connections
 from streams.stores.qdrant.index import QdrantIndex
 from streams.stores.statement_payload import StatementPayload
 
@@ -44,7 +44,9 @@ class Recorder:
                 self.requests.append((line, json.loads(body) if body else None))
                 answer = json.dumps({"result": self._result(line), "status": "ok", "time": 0.0}).encode()
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
-                writer.write(f"content-length: {len(answer)}\r\n\r\n".encode() + answer)
+                writer.write(f"content-length: {len(answer)}\r\n\r\n".encode())
+                await asyncio.sleep(0.005)  # as Qdrant, which sends an answer in two writes
+                writer.write(answer)
                 await writer.drain()
 
     def _result(self, line: str) -> Any:
@@ -147,17 +149,17 @@ async def test_what_a_request_is_answered_with_is_acknowledged_at_once(
     recorder: tuple[Recorder, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Qdrant sends an answer in two writes, and without this the second one waits 40 ms on a connection that is kept.
-    if prompt_acks.QUICKACK is None:
+    if connections.QUICKACK is None:
         pytest.skip("this system has no such option")
     _, url = recorder
-    acknowledge, prompt = prompt_acks.acknowledge_promptly, []
+    acknowledge, prompt = connections.acknowledge_promptly, []
 
     def recorded(connection: socket.socket) -> None:
         acknowledge(connection)
-        assert prompt_acks.QUICKACK is not None
-        prompt.append(connection.getsockopt(socket.IPPROTO_TCP, prompt_acks.QUICKACK))
+        assert connections.QUICKACK is not None
+        prompt.append(connection.getsockopt(socket.IPPROTO_TCP, connections.QUICKACK))
 
-    monkeypatch.setattr(prompt_acks, "acknowledge_promptly", recorded)
+    monkeypatch.setattr(connections, "acknowledge_promptly", recorded)
     index = QdrantIndex(QdrantSettings(url=url), production=False)
     for number in range(3):
         await index.remove_page("c", UUID(int=number))
@@ -176,9 +178,9 @@ def test_a_connection_that_refuses_is_used_all_the_same() -> None:
             raise OSError
 
     with Refusing() as connection:
-        prompt_acks.acknowledge_promptly(connection)
+        connections.acknowledge_promptly(connection)
 
-        assert connection.asked == (prompt_acks.QUICKACK is not None)
+        assert connection.asked == (connections.QUICKACK is not None)
 
 
 @pytest.mark.parametrize(("kind", "made"), [("int8", "scalar"), ("binary", "binary"), ("none", "")])
