@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick servers faults check lint types imports rules lowest chart images apply-check cluster-check subscribers programs chat sbom audit format lock schemas bench clean
+.PHONY: help setup demo test quick servers faults check lint types imports rules lowest chart images apply-check cluster-check subscribers programs clients chat sbom audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -26,8 +26,10 @@ COREDNS := github.com/coredns/coredns@v1.15.0
 # Rules are tested without service discovery: the tag leaves the libraries of clouds out.
 PROMTOOL := github.com/prometheus/prometheus/cmd/promtool
 ASYNCAPI_PARSER := @asyncapi/parser@3.6.6
-# They read the OpenAPI document, and ask the gateway as Tavily's.
-NODE_PROGRAMS := @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 @tavily/core@0.7.13
+# They ask the gateway as Tavily's.
+NODE_PROGRAMS := @tavily/core@0.7.13
+# They read the OpenAPI document. schemas/npm/package.json names the generator of types and what it needs.
+OPENAPI_LINTERS := @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3
 HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 help: ## List the tasks.
@@ -92,8 +94,8 @@ subscribers: setup .tools/subscribers/.parser .tools/subscribers/.go ## Set up w
 	@cd tests/subscribers && $(GO) build -o /dev/null github.com/twmb/franz-go/pkg/kgo
 	@touch $@
 
-programs: setup .tools/programs/.ready .tools/programs/.node ## Try programs made for other services against the gateway, and lint its OpenAPI (needs npm).
-	@$(BIN)/pytest tests/stages/test_use_riffle_from.py tests/unit/gateway/test_openapi_linters.py $(ARGS)
+programs: setup .tools/programs/.ready .tools/programs/.node ## Try programs made for other services against the gateway (needs npm).
+	@$(BIN)/pytest tests/stages/test_use_riffle_from.py $(ARGS)
 
 .tools/programs/.ready: requirements/programs.txt | .venv/.ready
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/programs
@@ -101,8 +103,19 @@ programs: setup .tools/programs/.ready .tools/programs/.node ## Try programs mad
 	@touch $@
 
 .tools/programs/.node: Makefile | .tools/programs/.ready
-	@command -v npm >/dev/null || { echo "The linters of OpenAPI need node and npm. Without them, make test skips their checks"; exit 1; }
+	@command -v npm >/dev/null || { echo "Tavily's client needs node and npm. Without them, make test skips its check"; exit 1; }
 	@npm install --silent --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --prefix .tools/programs $(NODE_PROGRAMS)
+	@touch $@
+
+clients: setup .tools/clients/.ready ## Make clients of the OpenAPI document in five languages, compile them, and lint it (needs npm, Go, Maven, cargo).
+	@$(BIN)/pytest tests/clients $(ARGS)
+
+.tools/clients/.ready: Makefile schemas/npm/package.json tests/clients/go/go.mod
+	@for tool in npm go mvn cargo; do command -v $$tool >/dev/null || { echo "make clients needs $$tool"; exit 1; }; done
+	@mkdir -p .tools/clients
+	@npm install --silent --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --prefix .tools/clients $(OPENAPI_LINTERS) \
+		$$(grep -oE '"(openapi-[a-z]+|typescript)": "[0-9.]+"' schemas/npm/package.json | tr -d '" ' | tr : @)
+	@cd tests/clients/go && GOFLAGS=-trimpath $(GO) build -ldflags "-s -w" -o $(CURDIR)/.tools/clients/ tool
 	@touch $@
 
 faults: setup ## Run the fault suite at length: every fault, then each store away for two hours of shortened time.
@@ -214,7 +227,7 @@ bench: setup ## Run a benchmark (ARGS=--help lists them; ARGS="search --statemen
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 lock: setup ## Resolve the locks again after a change of pyproject.toml.
-	@$(COMPILE) --extra local --extra map --extra cluster --group build --group dev --group compare -o requirements/lock.txt
+	@$(COMPILE) --extra local --extra map --extra cluster --extra parquet --group build --group dev --group compare -o requirements/lock.txt
 	@$(COMPILE) --group build -c requirements/lock.txt -o requirements/production.txt
 	@$(BIN)/uv pip compile -q requirements/triton.in --python-version 3.12 --python-platform x86_64-manylinux_2_28 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/production.txt -o requirements/triton.txt

@@ -79,6 +79,9 @@ USES: dict[str, str] = {
     "tests/chart/one_node/stand_ins.py": r"\"[a-z]+\.[a-z./]+:\S+\"",
     "tests/chart/*/go.mod": r"^require \S+ v\S+$",
     "tests/subscribers/go.mod": r"^require \S+ v\S+$",
+    "tests/clients/go/go.mod": r"^require \S+ v\S+$",
+    "tests/clients/java/pom.xml": r"<version>\d+\.\S+</version>",
+    "schemas/npm/package.json": r"\"(?:openapi-[a-z]+|typescript)\": \"\d[\d.]*\"",
     "infra/k8s/base/**/*.yaml": r"(?:serverVersion|image): \S*[\d:]\S*$",
     "infra/k8s/README.md": r"^\s*\| [A-Z][\w ]* \d+\.\d+.*$",
 }

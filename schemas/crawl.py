@@ -179,6 +179,10 @@ class PageFetched(Event):
     error: str | None = None
     elapsed_ms: float = 0.0
     source: Annotated[Literal["crawl", "warc", "html"], ReadAs("html")] = "crawl"
+    origin: str = Field("", max_length=200)
+    """The name of the index that handed the page on: then the source is `warc`. Empty: none did."""
+    brought_ref: str | None = None
+    """The vectors that an index handed on with the page. None: it has none."""
     not_found_ref: str | None = None
     """The page that the host sends for a name that can't exist, as in `pages.scheduled`."""
     last_content: LastContent | None = None

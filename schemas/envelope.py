@@ -20,8 +20,8 @@ SPEC_VERSION = "1.0"
 CONTENT_TYPE = "application/json"
 Header = tuple[str, bytes | None]
 """The name and value of a record's header. Kafka allows a header without a value (null)."""
-COPIED_FIELDS = ("page_id", "url", "host", "generation", "crawl_id", "seen_at")
-"""Fields that an event has from its cause: the page, the fetch and the crawl that both are about."""
+COPIED_FIELDS = ("page_id", "url", "host", "generation", "crawl_id", "seen_at", "brought_ref")
+"""Fields that an event has from its cause: the page, fetch and crawl that both are about, and what came with them."""
 
 
 class InvalidEvent(ValueError):

@@ -46,6 +46,8 @@ class PageNormalized(PageEvent):
     """Time when Riffle saw an imported page first, microseconds since 1970 UTC. None: at its generation."""
     audience: str = ""
     """The private sites whose keys find the page (`riffle sites`). Empty: everybody finds it."""
+    brought_ref: str | None = None
+    """The vectors that an index handed on with the page, as in `pages.fetched`."""
 
 
 class PageDeduplicated(PageEvent):
@@ -74,6 +76,8 @@ class PageDeduplicated(PageEvent):
     """The quality of the page, as in `pages.settled`."""
     is_new: bool = False
     """True if the page had never been in the index when it was compared."""
+    brought_ref: str | None = None
+    """As in PageNormalized. None if another page led to this decision."""
 
     def key(self) -> str:
         return self.host or str(self.page_id)
@@ -100,6 +104,8 @@ class PageChunked(PageEvent):
     language: str = ""
     is_new: bool = False
     """As in PageDeduplicated: there are no former vectors of the page."""
+    brought_ref: str | None = None
+    """As in PageDeduplicated."""
     readable: float | None = Field(None, ge=0, le=1)
     """Share of its sentences that a reader can read. None: too few, or not known."""
 

@@ -37,9 +37,9 @@ SECTIONS: Sections = {
         "crawl": ("streams.commands.pages.crawl:crawl", "Crawl from seeds and make the pages searchable."),
         "import": (
             "streams.commands.pages.import_source:import_source",
-            "Bring in pages fetched elsewhere (WARC, HTML), and entities for panels (Wikidata, Wikipedia, own).",
+            "Bring in pages fetched elsewhere (WARC, HTML, an index), and entities (Wikidata, Wikipedia, own).",
         ),
-        "export": ("streams.commands.pages.exporting:export_pages", "Write pages as a WARC file."),
+        "export": ("streams.commands.pages.exporting:export_pages", "Write pages as WARC, or an index for others."),
         "watch": ("streams.commands.pages.watch:watch", "Follow a folder: its pages are searchable as it changes."),
         "search": ("streams.commands.pages.search:search", "Ask a question."),
         "page": ("streams.commands.pages.page:page", "Show the history of a page, or its document."),

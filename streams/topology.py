@@ -343,7 +343,7 @@ GATEWAY = "gateway"
 OUTSIDE_PRODUCERS: dict[type[Event], tuple[str, ...]] = {
     PageDiscovered: ("`riffle crawl`", GATEWAY),
     PageFetched: ("`riffle import`", GATEWAY),
-    PageRemoved: ("operators", GATEWAY),
+    PageRemoved: ("operators", "`riffle import`", GATEWAY),
     QueryAsked: (GATEWAY,),
     QueryMade: (GATEWAY,),
     ResultClicked: (GATEWAY,),

@@ -269,6 +269,14 @@ def fresh_name_fixture() -> str:
     return fresh_name()
 
 
+@pytest.fixture(scope="session")
+def client_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A place of packages with `riffle_client`, as programs import it."""
+    from tests.wheel.environment import unpack_client  # few tests need it
+
+    return unpack_client(tmp_path_factory.mktemp("riffle-client"))
+
+
 @pytest.fixture
 def logging_as_before() -> Iterator[None]:
     """Undo afterwards what a test configures of the logs."""

@@ -23,12 +23,12 @@ import httpx2
 import numpy as np
 import orjson
 
+from streams.client.plain_http import plain_client
 from streams.errors import UsageError
 from streams.models.inference.repository import PREFIXES_DIGEST, SERVER_MODEL, prefixes_digest
 from streams.models.openai_answers import LEAST_COSINE, PROBES, UNIT_TOLERANCE, most_bytes, read_vectors
 from streams.models.openai_embedder import PATH, REFUSED
 from streams.models.protocols import ModelInfo, Vectors
-from streams.plain_http import plain_client
 
 QUESTIONS = (
     "Which rock cools slowly below the ground?",

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.figures import load_results
 from docs.generate.capacity import capacity_tables
 from docs.generate.chart import chart_topology, with_stage_names
-from docs.generate.client import AIO, TYPES, async_client, client_types
+from docs.generate.client import AIO, OPERATIONS, TYPES, api_document, async_client, client_operations, client_types
 from docs.generate.figures import figures_page, with_figures
 from docs.generate.infrastructure import clients_manifest, topics_manifest, users_manifest
 from docs.generate.journey import journey_diagram, journey_page
@@ -57,7 +57,8 @@ def published_files() -> dict[Path, str]:
     files[INFRASTRUCTURE / "kafka" / "users.yaml"] = users_manifest()
     files[INFRASTRUCTURE / "certificates" / "clients.yaml"] = clients_manifest()
     files[CHART / "files" / "topology.json"] = _json(chart_topology())
-    files[TYPES], files[AIO] = client_types(), async_client()
+    files[TYPES], files[OPERATIONS], files[AIO] = client_types(), client_operations(), async_client()
+    files[GENERATED / "openapi.json"] = _json(api_document())
     files |= catalogues()
     values_schema = CHART / "values.schema.json"
     files[values_schema] = with_stage_names(values_schema.read_text())

@@ -1,53 +1,49 @@
-"""The requests of the client, and when a failed one is repeated: what both forms of the client share. Pure."""
+"""The form of requests and their answers, and when a failed one is repeated: both forms of the client share it. Pure.
+
+`operations` has a function for each operation of the OpenAPI document. What a document can't say is here.
+"""
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import update_wrapper
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 from urllib.parse import quote
+from uuid import uuid4
 
 import httpx2
 
-from streams.client.types import Extract, IndexContents, PageDocument, PageRecord, SearchAnswer, SimilarAnswer
+from .errors import ApiError, NotReached
+from .streaming import EventReader
+from .types import LineWritten, PageLine, PageWritten
 
 TRIES = 3
 """Maximum number of tries of a request."""
+STREAM_TRIES = 8
+"""Maximum number of tries to open a stream again that broke off: some minutes, in which a gateway starts anew."""
+STREAM_SECONDS = 60.0
+"""Time without a sign of life after which a stream counts as broken off (seconds). The gateway sends one each 15 s."""
+LOOK_SECONDS = 2.0
+"""Pause between two looks at a crawl (seconds)."""
 PAUSE_SECONDS = 0.5
 """Pause before the second try (seconds). It doubles with each try."""
 MAX_PAUSE_SECONDS = 30.0
 """Maximum pause that the gateway may ask for (`Retry-After`). A longer one is an error at once."""
 AGAIN = frozenset({429, 502, 503, 504})
-"""Statuses after which a request is repeated: the client only reads, so each request may be repeated."""
+"""Statuses after which a request is repeated, if it may be."""
 PART = 500
 """Number of statements or vectors of a request."""
+LINES = 1_000
+LINES_BYTES = 32 * 1024 * 1024
+"""Maximum number and size of the pages of one request (bytes)."""
+JSON_LINES = "application/x-ndjson"
 USER_AGENT = "riffle-python/1"
 
-Sort = Literal["relevance", "date"]
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-class ApiError(Exception):
-    """The gateway refused a request, or could not answer it: the problem (RFC 9457) that it sent."""
-
-    def __init__(self, status: int, problem: dict[str, Any], retry_after_seconds: float | None = None) -> None:
-        self.status = status
-        self.kind = str(problem.get("type", "")).removeprefix("urn:riffle:problem:")
-        """The kind of the problem, such as `too-many-requests`. Kinds are stable."""
-        self.title = str(problem.get("title", ""))
-        self.detail = str(problem.get("detail", ""))
-        self.hint = str(problem.get("hint", ""))
-        self.parameter = str(problem.get("parameter", ""))
-        self.retry_after_seconds = retry_after_seconds
-        parts = (f"{status} {self.title}".strip(), self.detail, self.hint)
-        super().__init__(": ".join(part for part in parts[:2] if part) + (f" {self.hint}" if self.hint else ""))
-
-
-class NotReached(Exception):
-    """The gateway can't be reached, or did not answer in time."""
 
 
 class ModelAnswer(TypedDict):
@@ -59,76 +55,79 @@ class ModelAnswer(TypedDict):
     """The outcome: `status`, and the `reason` why there is no answer."""
 
 
+class RankedPages(TypedDict):
+    """The results of a query, ordered by a criterion."""
+
+    pages: list[dict[str, Any]]
+    """Each has its `url`, its `place` before, its `judgement`, and the statements that `met` the criterion."""
+    end: dict[str, Any]
+    """The outcome: `status`, and the `reason` why nothing was judged."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApiRequest(Generic[T]):
-    """A GET request to the API, and the function that reads its answer."""
+    """A request to the API, and the function that reads its answer."""
 
     path: str
     parameters: Mapping[str, Any]
     read: Callable[[httpx2.Response], T]
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """True if a second request changes no more than the first one did."""
+        return self.method != "POST" or "Idempotency-Key" in self.headers
 
 
-def search(
-    q: str,
+def request(
+    method: str,
+    path: str,
+    query: Mapping[str, Any],
     *,
-    page: int = 1,
-    per_page: int = 10,
-    cursor: str = "",
-    host: str = "",
-    language: str = "",
-    include: str | Sequence[str] = (),
-    exclude: str | Sequence[str] = (),
-    sort: Sort = "relevance",
-    exact: bool = False,
-    explain: bool = False,
-) -> ApiRequest[SearchAnswer]:
-    """Search, and return one page of results. Raises ApiError and NotReached."""
-    place: dict[str, Any] = {"page": page, "per_page": per_page, "cursor": cursor, "sort": sort}
-    where: dict[str, Any] = {"host": host, "include": texts_of(include), "exclude": texts_of(exclude)}
-    return _get("search", q=q, **place, **where, language=language, exact=exact, explain=explain)
+    body: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+    read: Callable[[httpx2.Response], Any] | None = None,
+) -> ApiRequest[Any]:
+    """Return a request. Values that are empty are left out: the gateway has its own in their place."""
+    given = {name: _text(value) for name, value in query.items() if not _is_empty(value)}
+    sent = {name: value for name, value in (headers or {}).items() if value}
+    content = None
+    if body is not None:
+        content = json.dumps({name: value for name, value in body.items() if not _is_empty(value)}).encode()
+        sent["Content-Type"] = "application/json"
+    return ApiRequest(f"/api/v1{path}", given, read or read_object, method, sent, content)
 
 
-def index() -> ApiRequest[IndexContents]:
-    """Return hosts and languages of a sample of the pages that the key can find."""
-    return _get("index")
+def put_page(url: str, content: bytes | str, content_type: str = "text/html; charset=utf-8") -> ApiRequest[PageWritten]:
+    """Write a file as the page at an address: HTML, Markdown, text, PDF, EPUB or an office file with its media type.
 
-
-def similar(page: str, count: int = 10) -> ApiRequest[SimilarAnswer]:
-    """Return pages whose content is similar to a page's, given by its id or URL."""
-    return _get("similar", page=page, count=count)
-
-
-def page(page: str) -> ApiRequest[PageRecord]:
-    """Return the whole history of a page, given by its id or URL: why it is, or is not, indexed."""
-    return _get(_page_path(page))
-
-
-def extract(url: str, *, fetch: bool = False) -> ApiRequest[Extract]:
-    """Return the document, statements and facts of a page. With `fetch`, an unknown page is fetched now."""
-    return _get("extract", url=url, fetch=fetch)
-
-
-def document(page_id: str, *, ref: str = "") -> ApiRequest[PageDocument]:
-    """Return the document of an indexed page. `ref`: the `document_ref` of an event."""
-    return _get(f"{_page_path(page_id)}/document", ref=ref)
-
-
-def part(page_id: str, what: str, ref: str, after: int) -> ApiRequest[dict[str, Any]]:
-    """Return a part of the `statements` or `vectors` of an indexed page."""
-    return _get(f"{_page_path(page_id)}/{what}", ref=ref, after=after, limit=PART)
-
-
-def answer(q: str, *, then: str | Sequence[str] = ()) -> ApiRequest[ModelAnswer]:
-    """Return the answer of the gateway's language model. `then`: the further questions of a conversation.
-
-    Raises ApiError, of the kind `no-model` where the gateway has none, and NotReached if the answer broke off.
+    `history` of the answer is the path of its history: `page` says whether it is searchable, or why not.
     """
-    return _get("answer", _read_answer, q=q, then=texts_of(then))
+    body = content.encode() if isinstance(content, str) else content
+    return ApiRequest("/api/v1/pages", {"url": url}, read_object, "PUT", {"Content-Type": content_type}, body)
 
 
-def feed(q: str) -> ApiRequest[str]:
-    """Return the newest results of a query as a feed (Atom)."""
-    return _get("feed", lambda answer: answer.text, q=q)
+def put_lines(lines: Sequence[bytes]) -> ApiRequest[list[LineWritten]]:
+    """Write pages, each of which is a line of JSON: 1,000 at most."""
+    headers = {"Content-Type": JSON_LINES, "Accept": JSON_LINES}
+    return ApiRequest("/api/v1/pages", {}, _read_lines, "PUT", headers, b"\n".join(lines))
+
+
+def batches_of(pages: Iterable[PageLine]) -> Iterator[list[bytes]]:
+    """Yield the pages of each request as lines of JSON: bounded in number and size."""
+    batch: list[bytes] = []
+    size = 0
+    for page in pages:
+        line = json.dumps(page, ensure_ascii=False).encode("utf-8", "replace")
+        if batch and (len(batch) == LINES or size + len(line) > LINES_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(line)
+        size += len(line) + 1
+    if batch:
+        yield batch
 
 
 def describe(method: Method, build: Callable[..., Any]) -> Method:
@@ -148,41 +147,74 @@ def content_of(answer: httpx2.Response) -> Any:
         return None
 
 
-def _read_object(answer: httpx2.Response) -> Any:
+def read_object(answer: httpx2.Response) -> Any:
     content = content_of(answer)
     if not isinstance(content, dict):  # such as the page of a proxy where people sign in
         raise error_of(answer.status_code, answer.headers, content)
     return content
 
 
-def _read_answer(answer: httpx2.Response) -> ModelAnswer:
-    events = list(events_of(answer.text))
-    sentences = [content for name, content in events if name == "sentence"]
-    end = dict(events).get("end")
-    if not end:
-        raise NotReached(f"the answer of {answer.url.scheme}://{answer.url.netloc.decode()} broke off before its end")
+def read_text(answer: httpx2.Response) -> str:
+    return answer.text
+
+
+def read_nothing(answer: httpx2.Response) -> None:
+    return None
+
+
+def read_answer(answer: httpx2.Response) -> ModelAnswer:
+    """Return the whole answer of a language model. Raises NotReached if it broke off."""
+    sentences, end = _read_events(answer, "sentence")
     return {"sentences": sentences, "end": end}
 
 
-def _get(path: str, read: Callable[[httpx2.Response], Any] = _read_object, **parameters: Any) -> ApiRequest[Any]:
-    """Return a request. Parameters without a value are left out."""
-    given = {name: _text(value) for name, value in parameters.items() if value not in (None, "", [], ())}
-    return ApiRequest(f"/api/v1/{path}", given, read)
+def read_ranked(answer: httpx2.Response) -> RankedPages:
+    """Return all results with their judgements. Raises NotReached if the answer broke off."""
+    pages, end = _read_events(answer, "page")
+    return {"pages": pages, "end": end}
 
 
-def _page_path(page: str) -> str:
-    return f"pages/{quote(str(page), safe='')}"
+def _read_events(answer: httpx2.Response, wanted: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    events = list(EventReader().read(answer.content))
+    end = next((event.data for event in events if event.name == "end"), None)
+    if end is None:
+        raise NotReached(f"the answer of {answer.url.scheme}://{answer.url.netloc.decode()} broke off before its end")
+    return [event.data for event in events if event.name == wanted], end
 
 
-def pause_before(tried: int, error: ApiError | None) -> float | None:
+def _read_lines(answer: httpx2.Response) -> list[LineWritten]:
+    try:
+        return [json.loads(line) for line in answer.content.splitlines() if line.strip()]
+    except ValueError:
+        raise error_of(answer.status_code, answer.headers, None) from None
+
+
+def page_line(url: str, content: bytes | str, content_type: str = "text/html; charset=utf-8") -> PageLine:
+    """Return a page for `put_pages`: its address, a file, and the media type of the file."""
+    if isinstance(content, str):
+        return {"url": url, "content_type": content_type, "text": content}
+    return {"url": url, "content_type": content_type, "base64": b64encode(content).decode()}
+
+
+def path_of(text: object) -> str:
+    """Return a text as one step of a path."""
+    return quote(str(text), safe="")
+
+
+def key_of_request(given: str) -> str:
+    """Return the `Idempotency-Key` that a caller gave, or a new one: so a request may be repeated."""
+    return given or uuid4().hex
+
+
+def pause_before(tried: int, error: ApiError | None, tries: int = TRIES) -> float | None:
     """Return the pause before the next try (seconds), or None if there is none. `tried`: number of tries so far."""
-    if tried >= TRIES or (error is not None and error.status not in AGAIN):
+    if tried >= tries or (error is not None and error.status not in AGAIN):
         return None
     if error is not None and error.retry_after_seconds is not None:
         return error.retry_after_seconds if error.retry_after_seconds <= MAX_PAUSE_SECONDS else None
     if error is not None and error.kind in ("not-fetched", "not-readable"):
         return None
-    return PAUSE_SECONDS * 2.0 ** (tried - 1)
+    return min(PAUSE_SECONDS * 2.0 ** (tried - 1), MAX_PAUSE_SECONDS)
 
 
 def base_of(address: str) -> str:
@@ -238,17 +270,9 @@ def _seconds_of(after: str, date: str) -> float | None:
     return max(seconds, 0.0)
 
 
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str | list | tuple) and not value)
+
+
 def _text(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else list(value) if isinstance(value, tuple) else value
-
-
-def events_of(stream: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name and the content of each event, as the API writes them, up to an event that broke off."""
-    for block in stream.strip().split("\n\n"):
-        name, _, data = block.partition("\n")
-        if name.startswith("event: ") and data.startswith("data: "):
-            try:
-                content = json.loads(data[6:])
-            except ValueError:
-                return
-            yield name[7:], content

@@ -1,6 +1,66 @@
-"""The types of the API's answers, made by `make schemas` of the OpenAPI document."""
+"""The types of the API's answers and events, made by `make schemas` of the OpenAPI document."""
 
 from typing import Any, Literal, NotRequired, TypedDict
+
+
+class CrawlAnswer(TypedDict):
+    """A crawl, as far as it is."""
+
+    id: str
+    self: str
+    state: Literal["queued", "running", "waiting", "done", "cancelled"]
+    says: NotRequired[str]
+    created: str
+    cancelled: NotRequired[str]
+    seeds: list["Seed"]
+    depth: int
+    max_pages: int
+    include: NotRequired[list[str]]
+    exclude: NotRequired[list[str]]
+    any_host: NotRequired[bool]
+    sitemap_only: NotRequired[bool]
+    counts: "CrawlCounts"
+
+
+class CrawlCounts(TypedDict):
+    """The number of addresses of a crawl in each state, as `riffle crawl --json` has them. Each is in one."""
+
+    discovered: int
+    waiting: int
+    digesting: int
+    deferred: int
+    fetched: int
+    redirected: int
+    known_from_another_crawl: int
+    forbidden_by_robots: int
+    refused: int
+    gone: int
+    failed: int
+
+
+class CrawlList(TypedDict):
+    """The crawls of a key."""
+
+    crawls: list["CrawlAnswer"]
+
+
+class Deliveries(TypedDict):
+    """The last tries of a webhook."""
+
+    deliveries: list["Delivery"]
+
+
+class Delivery(TypedDict):
+    """A try to deliver an event."""
+
+    at: str
+    id: str
+    type: str
+    url: NotRequired[str]
+    attempt: int
+    status: NotRequired[int]
+    error: NotRequired[str]
+    took_ms: float
 
 
 class DocumentBlock(TypedDict):
@@ -50,6 +110,13 @@ class DocumentSpan(TypedDict):
     label: NotRequired[str]
 
 
+class EntityAnswer(TypedDict):
+    """The entity that a text asks for."""
+
+    query: str
+    panel: NotRequired["Panel"]
+
+
 class Explanation(TypedDict):
     """The parts of the search: their state, their time, and the model."""
 
@@ -59,7 +126,7 @@ class Explanation(TypedDict):
     fusion: NotRequired[str]
     meaning_weight: NotRequired[float]
     searched: NotRequired[str]
-    passes: NotRequired[dict[str, dict[str, int]]]
+    passes: NotRequired[dict[str, dict[str, int | float | str]]]
 
 
 class Extract(TypedDict):
@@ -105,6 +172,49 @@ class FetchFailure(TypedDict):
     retryable: NotRequired[bool]
 
 
+class HookAnswer(TypedDict):
+    """A webhook."""
+
+    id: str
+    self: str
+    url: str
+    events: list[str]
+    prefix: NotRequired[str]
+    note: NotRequired[str]
+    created: str
+    state: NotRequired[Literal["on", "failing", "off"]]
+    failing_since: NotRequired[str]
+    off_since: NotRequired[str]
+    off_why: NotRequired[str]
+    secret: NotRequired[str]
+    former_secret_until: NotRequired[str]
+
+
+class HookList(TypedDict):
+    """The webhooks of a key."""
+
+    hooks: list["HookAnswer"]
+
+
+class HookTested(TypedDict):
+    """The data of a test."""
+
+    hook: str
+
+
+class HookTestedEvent(TypedDict):
+    """Somebody tests a webhook. No page has changed."""
+
+    specversion: Literal["1.0"]
+    id: str
+    source: str
+    subject: str
+    time: str
+    datacontenttype: Literal["application/json"]
+    type: Literal["riffle.hooks.tested.v1"]
+    data: "HookTested"
+
+
 class IndexContents(TypedDict):
     """Hosts and languages of a sample of the statements that a client can find."""
 
@@ -134,6 +244,17 @@ class LifeEvent(TypedDict):
     data: NotRequired[dict[str, Any]]
 
 
+class LineWritten(TypedDict):
+    """The answer for one of many pages."""
+
+    line: int
+    status: Literal["accepted", "refused"]
+    url: NotRequired[str]
+    page_id: NotRequired[str]
+    history: NotRequired[str]
+    problem: NotRequired["Problem"]
+
+
 class LinkFrom(TypedDict):
     """A link to the page from a page of another domain."""
 
@@ -149,6 +270,14 @@ class LinkingDomain(TypedDict):
     links: list["LinkFrom"]
 
 
+class Mention(TypedDict):
+    """A statement of the index that mentions the entity."""
+
+    text: str
+    title: str
+    url: str
+
+
 class OtherPage(TypedDict):
     page_id: str
     url: NotRequired[str]
@@ -162,6 +291,45 @@ class PageDocument(TypedDict):
     ref: str
     document: "DocumentContent"
     untrusted: NotRequired[Literal[True]]
+
+
+class PageIndexed(TypedDict):
+    """A page is searchable from now on."""
+
+    page_id: str
+    url: str
+    generation: int
+    crawl_id: NotRequired[str]
+    title: NotRequired[str]
+    language: NotRequired[str]
+    statements: int
+    left_out: NotRequired[int]
+    model: str
+    model_version: str
+    collection: str
+
+
+class PageIndexedEvent(TypedDict):
+    """A page became searchable."""
+
+    specversion: Literal["1.0"]
+    id: str
+    source: str
+    subject: str
+    time: str
+    datacontenttype: Literal["application/json"]
+    type: Literal["riffle.pages.indexed.v1"]
+    dataschema: str
+    data: "PageIndexed"
+
+
+class PageLine(TypedDict):
+    """A line of many pages: the file is `text`, or `base64`."""
+
+    url: str
+    content_type: NotRequired[str]
+    text: NotRequired[str]
+    base64: NotRequired[str]
 
 
 class PageRecord(TypedDict):
@@ -188,6 +356,33 @@ class PageRecord(TypedDict):
     missing: NotRequired[list[str]]
 
 
+class PageRemoved(TypedDict):
+    """A page must be removed from all stores that answer searches."""
+
+    page_id: str
+    url: str
+    generation: int
+    crawl_id: NotRequired[str]
+    reason: Literal["gone", "noindex", "blocked", "duplicate", "refused", "unsupported", "request"]
+    canonical_page_id: NotRequired[str]
+    detail: NotRequired[str]
+    refused_by: NotRequired[Literal["robots", "budget", "address"]]
+
+
+class PageRemovedEvent(TypedDict):
+    """A page was removed from the index."""
+
+    specversion: Literal["1.0"]
+    id: str
+    source: str
+    subject: str
+    time: str
+    datacontenttype: Literal["application/json"]
+    type: Literal["riffle.pages.removed.v1"]
+    dataschema: str
+    data: "PageRemoved"
+
+
 class PageStatement(TypedDict):
     """A statement of a page, as it was indexed."""
 
@@ -201,6 +396,18 @@ class PageStatement(TypedDict):
     end: NotRequired[int]
     chain: NotRequired[list[int]]
     doubtful: NotRequired[bool]
+
+
+class PageStatements(TypedDict):
+    """A part of the statements of a page."""
+
+    page_id: str
+    url: str
+    ref: str
+    total: int
+    statements: list["PageStatement"]
+    next: NotRequired[int]
+    untrusted: NotRequired[Literal[True]]
 
 
 class PageStatus(TypedDict):
@@ -240,6 +447,109 @@ class PageStatus(TypedDict):
     ]
 
 
+class PageVectors(TypedDict):
+    """A part of the vectors of a page's statements."""
+
+    page_id: str
+    url: str
+    ref: str
+    statements_ref: str
+    model: str
+    dimensions: int
+    total: int
+    vectors: list[list[float]]
+    next: NotRequired[int]
+
+
+class PageWritten(TypedDict):
+    """A page that the stages have now: its history says what becomes of it."""
+
+    url: str
+    page_id: str
+    status: NotRequired[Literal["accepted"]]
+    history: str
+
+
+class PagesRemoved(TypedDict):
+    """The pages that leave the index now."""
+
+    removed: int
+    more: NotRequired[bool]
+
+
+class Panel(TypedDict):
+    """An entity, or the choice between several with one name."""
+
+    kind: NotRequired[Literal["entity", "choice"]]
+    id: NotRequired[str]
+    label: str
+    type: NotRequired[str]
+    description: NotRequired[str]
+    summary: NotRequired[str]
+    summary_url: NotRequired[str]
+    summary_licence: NotRequired[str]
+    image: NotRequired["PanelImage"]
+    facts: NotRequired[list["PanelFact"]]
+    website: NotRequired[str]
+    related: NotRequired[list["RelatedEntity"]]
+    others: NotRequired[list["RelatedEntity"]]
+    mentions: NotRequired[list["Mention"]]
+    sources: NotRequired[list["PanelSource"]]
+    confidence: NotRequired[float]
+
+
+class PanelFact(TypedDict):
+    """A fact with its values."""
+
+    label: str
+    property: NotRequired[str]
+    values: list["PanelValue"]
+    source: NotRequired[str]
+
+
+class PanelImage(TypedDict):
+    """An image. Nobody asks for it before a person wants to see it."""
+
+    url: str
+    page: NotRequired[str]
+    licence: NotRequired[str]
+    author: NotRequired[str]
+    host: NotRequired[str]
+
+
+class PanelSource(TypedDict):
+    """A source of the panel."""
+
+    name: str
+    url: NotRequired[str]
+    licence: NotRequired[str]
+    licence_url: NotRequired[str]
+
+
+class PanelValue(TypedDict):
+    """One value of a fact."""
+
+    text: str
+    time: NotRequired[str]
+    note: NotRequired[str]
+    entity: NotRequired[str]
+    url: NotRequired[str]
+    source: NotRequired[str]
+    source_host: NotRequired[str]
+
+
+class Problem(TypedDict):
+    """Problem details, RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: NotRequired[str]
+    instance: NotRequired[str]
+    hint: NotRequired[str]
+    parameter: NotRequired[str]
+
+
 class QuickCheck(TypedDict):
     """An answer that follows from the query by itself, or a definition that was found."""
 
@@ -257,6 +567,25 @@ class Reason(TypedDict):
 
     part: str
     detail: str
+
+
+class Related(TypedDict):
+    """Questions and headings of a page that a reader may ask next."""
+
+    query: str
+    related: list[str]
+    status: Literal["answered", "unknown", "unavailable", "late", "limited", "nothing"]
+    reason: str
+    partial: bool
+
+
+class RelatedEntity(TypedDict):
+    """A related entity, or one of several meanings."""
+
+    id: str
+    label: str
+    description: NotRequired[str]
+    has_panel: NotRequired[bool]
 
 
 class Result(TypedDict):
@@ -307,6 +636,15 @@ class SearchAnswer(TypedDict):
     quick: NotRequired["QuickCheck"]
     spelling: NotRequired["Spelling"]
     beside: NotRequired[dict[str, Any]]
+
+
+class Seed(TypedDict):
+    """A seed, and its status as `/page` says it."""
+
+    url: str
+    page_id: str
+    status: str
+    says: NotRequired[str]
 
 
 class Signal(TypedDict):
@@ -381,6 +719,26 @@ class Statement(TypedDict):
     score: float
     file_page: NotRequired[int]
     anchor: NotRequired[str]
+
+
+class Suggested(TypedDict):
+    """The suggestions for what was typed."""
+
+    query: str
+    suggestions: list["SuggestedQuery"]
+
+
+class SuggestedQuery(TypedDict):
+    """A query that begins with what was typed, or nearly so."""
+
+    text: str
+    language: NotRequired[str]
+
+
+class Tested(TypedDict):
+    """A test that is on its way."""
+
+    id: str
 
 
 class Version(TypedDict):

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 import httpx2
 
+from streams.client.plain_http import plain_client
 from streams.credentials import client_context
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.plain_http import plain_client
 from streams.settings import Settings
 
 REQUEST_SECONDS = 8.0

@@ -25,7 +25,7 @@ from schemas import (
 )
 from streams.crawl.urls import host_of
 from streams.ledger.status import FetchFailure, NextStage, PageStatus, Reason
-from streams.plain_text import Amount, LanguageTag, clean_line, counted_message, message
+from streams.plain_text import Amount, LanguageTag, clean_line, counted_message, message, shorten
 from streams.stores.protocols import Transition
 
 _STATUS: dict[Reason, str] = {
@@ -80,6 +80,7 @@ _IN_PLACE = {
 }
 _PURPOSES = {"robots": "robots.txt", "sitemap": message("Sitemap")}
 _READ_FROM = {"warc": message("Read from a WARC archive"), "html": message("Read from a file")}
+_MAX_ORIGIN_CHARS = 80
 
 
 def describe_status(status: PageStatus, representative_url: str = "") -> str:
@@ -300,6 +301,8 @@ def _describe_fetch_outcome(event: PageFetched) -> str:
             if event.rendered:
                 return message("Rendered in a browser, since its scripts make its text: %(size)s in %(time)s", **found)
             how = _READ_FROM.get(event.source) or message("Fetched")
+            if event.origin:
+                how = message("Handed on by the index %(name)s", name=shorten(event.origin, _MAX_ORIGIN_CHARS))
             if event.status:
                 how = message("%(how)s with status %(status)s", how=how, status=str(event.status))
             return message("%(how)s: %(size)s in %(time)s", how=how, **found)

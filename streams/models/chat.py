@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import httpx2
 import orjson
 
+from streams.client.plain_http import plain_async_client
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
-from streams.plain_http import plain_async_client
 
 MAX_BYTES = 512 * 1024
 """Maximum bytes of an answer, with its envelope."""

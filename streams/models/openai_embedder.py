@@ -19,6 +19,7 @@ import numpy as np
 import orjson
 import structlog
 
+from streams.client.plain_http import plain_async_client
 from streams.credentials import TlsFiles, client_context
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, UsageError
 from streams.models.batches import embed_in_batches
@@ -26,7 +27,6 @@ from streams.models.inference.repository import SERVER_MODEL, find_file, model_i
 from streams.models.inprocess import VERSION, beside, embedding_parameters
 from streams.models.openai_answers import PROBES, USUAL_BYTES_PER_TOKEN, Request, ServedModel, as_sent, most_bytes
 from streams.models.protocols import ForeignAnswer, ModelInfo, Models, TextRole, Vectors
-from streams.plain_http import plain_async_client
 from streams.settings import Settings
 from streams.settings.servers import OPENAI, TritonSettings
 from streams.tracing import span

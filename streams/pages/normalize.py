@@ -135,7 +135,7 @@ def normalize(
         document=document,
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
-        alternates={} if written else on.alternates,
+        alternates=on.alternates,
         redirect=on.redirect or None,
         content_hash=content_hash(text),
         counts=count_page(parsed),

@@ -12,8 +12,8 @@ from aiokafka import conn
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaConnectionError
 
+from streams.client.plain_http import IDENTITY, coding_fault
 from streams.credentials import FollowingSecret
-from streams.plain_http import IDENTITY, coding_fault
 from streams.settings import KafkaSettings
 
 if TYPE_CHECKING:

@@ -74,6 +74,8 @@ class Fetched(StoredPart):
     lease_id: UUID | None
     source: str
     """`crawl`, or the kind of an import."""
+    origin: str
+    """The name of the index that handed the page on; empty: none did."""
     outcome: str
     redirect_to: str | None
     body_ref: str | None
@@ -85,7 +87,8 @@ class Fetched(StoredPart):
 
     @classmethod
     def of_event(cls, event: PageFetched) -> Self:
-        return cls.of_row(event.model_dump(mode="json", exclude_none=True))
+        # What is handed on is looked at once, and sweeps keep whatever a record refers to.
+        return cls.of_row(event.model_dump(mode="json", exclude_none=True, exclude={"brought_ref"}))
 
     def event(self) -> PageFetched:
         return PageFetched.model_validate(self.row())

@@ -5,6 +5,8 @@ fetched, and why it left. A page of a blocked host and a duplicate keep all, sin
 
 A removal on request holds until it is withdrawn (`riffle remove --undo`): no later fetch, import or replay brings the
 page back. What was stored of the page before the removal is erased, also if the removal is withdrawn afterwards.
+
+A page that a program removed (`DELETE /api/v1/pages`) is gone for the crawler, too, until a program writes it again.
 """
 
 from collections.abc import Mapping
@@ -25,6 +27,8 @@ from streams.stores.page_record import (
 )
 from streams.stores.protocols import Blobs, Pages
 
+BY_PROGRAM = "removed by a program"
+"""The beginning of the detail of such a removal."""
 _LEFT = frozenset({"gone", "noindex", "refused"})
 _REFS = {"body_ref", "exchange_ref", "not_found_ref", "last_content"}
 _OF_INDEX = frozenset({"url", "generation", "statements", "model", "model_version", "collection", "at"})
@@ -57,6 +61,13 @@ def withdrawn(record: PageRecord) -> int:
 def is_held_back(record: PageRecord) -> bool:
     """Return True if the page was removed on request, and the removal was not withdrawn."""
     return requested(record) > withdrawn(record)
+
+
+def was_removed_by_program(record: PageRecord) -> bool:
+    """Return True if a program removed the page, and nothing was written or fetched since."""
+    removed = record.removed
+    is_last = record.fetched.generation <= removed.generation
+    return removed.reason == "gone" and (removed.detail or "").startswith(BY_PROGRAM) and is_last
 
 
 def was_refused(record: PageRecord) -> bool:

@@ -16,17 +16,16 @@ from bisect import insort
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from time import perf_counter
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streams.caches import RecentCache
 from streams.models.protocols import Embedder, ModelInfo, Vectors
 from streams.runtime.agent import Delivery
 from streams.tracing import span
+from streams.vectors.brought import Half, Key, text_key
 
 BATCH_TEXTS = 64
 """Maximum texts of a batch: as many as the local model takes at once."""
@@ -45,14 +44,7 @@ LOOK_SECONDS = 60.0
 
 Source = Literal["embedded", "repeated", "recent", "former"]
 """The origin of a text's vector: the model; an equal text that was waiting; an equal text that was embedded lately; the
-page's earlier fetch."""
-Key = bytes
-Half = NDArray[np.float16]
-
-
-def text_key(text: str) -> Key:
-    """Return the hash of a text as it is embedded (blake2b, 128 bits)."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+page's earlier fetch, or the index that handed the page on."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,7 +1,8 @@
 """The embed stage: a page's statements become vectors, each statement in its context.
 
 The vectors of unchanged statements are not computed again: the record of the indexed page names vectors of the same
-model. Other texts pass through a bounded queue that all pages of this worker share (`batching`).
+model. A page that another installation handed on brings the vectors of its texts (`brought`). Other texts pass through
+a bounded queue that all pages of this worker share (`batching`).
 """
 
 import asyncio
@@ -21,7 +22,8 @@ from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed
 from streams.stores.removals import blob_of_page
 from streams.topology import VERSIONS
-from streams.vectors.batching import Half, Key, LongPages, TextBatcher, text_key
+from streams.vectors.batching import LongPages, TextBatcher
+from streams.vectors.brought import BroughtVectors, Half, Key, Made, text_key
 from streams.vectors.points import decode_vectors, encode_vectors, texts_of
 
 PART_TEXTS = 512
@@ -94,9 +96,20 @@ class EmbedAgent(Agent):
         )
         count, texts = len(page.statements), texts_of(page)
         del page  # a long page's statements take more memory than their texts and vectors
-        vectors = await self._embed_texts(texts, await self._former_vectors(former), model.dimensions, note_part)
+        known = {**await self._brought_vectors(event, model), **await self._former_vectors(former)}
+        vectors = await self._embed_texts(texts, known, model.dimensions, note_part)
         reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
         return reference, count
+
+    async def _brought_vectors(self, event: PageChunked, model: ModelInfo) -> Mapping[Key, Half]:
+        """Return the vectors that an index handed on with the page, if this model and stage make the same ones."""
+        if event.brought_ref is None:
+            return {}
+        try:
+            brought = BroughtVectors.decode(await self._stores.blobs.get(event.brought_ref))
+        except PoisonError:  # they are not kept for good, and only save time
+            return {}
+        return brought.of_texts(Made(model.name, model.version, model.dimensions, VERSIONS["embed"]))
 
     async def _former_vectors(self, former: Indexed | None) -> dict[Key, Half]:
         """Return the vectors of the page's statements at an earlier fetch, by the hash of their text."""

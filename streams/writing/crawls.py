@@ -18,6 +18,7 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import ALL_HOSTS
 from streams.stores.rows import Row, pack_row, unpack_row
 from streams.writing.rights import Writer
+from streams.writing.searchable import NOT_LOOKED, Looked, look
 
 KEPT_SECONDS = 7 * 86_400
 """Time for which a crawl can be asked for after its begin (seconds): Kafka keeps events as long."""
@@ -28,7 +29,7 @@ MAX_PAGES = 100
 SHOWN_CRAWLS = 100
 CrawlStatus = Literal["queued", "running", "waiting", "done", "cancelled"]
 """queued: the frontier has not seen it yet. waiting: only hosts that do not answer now are left. done: each address has
-its final result; the last pages become searchable some seconds later."""
+its final result, and its pages are searchable."""
 
 
 class Publisher(Protocol):
@@ -81,6 +82,8 @@ class Crawl:
     created: int = 0
     cancelled: int = 0
     """0: it was not cancelled."""
+    looked: Looked = NOT_LOOKED
+    """The pages that are known to be searchable."""
     stored: Row | None = field(default=None, repr=False, compare=False)
 
 
@@ -107,7 +110,8 @@ def cost_of(seeds: Sequence[PageDiscovered], max_pages: int) -> int:
     return max_pages * len({one.host for one in seeds})
 
 
-def status_of_crawl(crawl: Crawl, progress: CrawlProgress) -> CrawlStatus:
+def _status_of(crawl: Crawl, progress: CrawlProgress) -> CrawlStatus:
+    """Return the status by the counts, which tell nothing of the index."""
     if crawl.cancelled:
         return "cancelled"
     if not progress.discovered:
@@ -174,6 +178,16 @@ class Crawls:
 
     async def progress(self, crawl: Crawl) -> CrawlProgress:
         return await crawl_progress(self._stores, crawl.id)
+
+    async def status(self, crawl: Crawl, progress: CrawlProgress) -> CrawlStatus:
+        """Return the status of a crawl. Its pages are looked at when each address has its result."""
+        status = _status_of(crawl, progress)
+        if status != "done" or (crawl.looked.is_whole and crawl.looked.discovered == progress.discovered):
+            return status
+        looked = await look(self._stores, crawl.id, crawl.looked, progress.discovered, self._now())
+        if looked != crawl.looked:
+            await self._put(replace(crawl, looked=looked))
+        return "done" if looked.is_whole else "running"
 
     async def is_paused(self) -> bool:
         """Return whether the operator has paused all crawls."""

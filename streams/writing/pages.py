@@ -1,7 +1,7 @@
 """Own pages of programs: a file becomes a page as in `riffle import`, and a removed one leaves the index.
 
-A page that a program removes is `gone`, as one whose file was deleted: a later version of it brings it back. What was
-removed on request (`riffle remove`) stays away.
+A page that a program removes is `gone`, as one whose file was deleted: a later version of it brings it back, and no
+crawl does. What was removed on request (`riffle remove`) stays away.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import FIRST_URLS, FURTHER_PARTS, FrontierUrl
-from streams.stores.removals import is_held_back, removals
+from streams.stores.removals import BY_PROGRAM, is_held_back, removals
 from streams.writing.crawls import Publisher
 from streams.writing.rights import Writer
 
@@ -108,7 +108,7 @@ class OwnPages:
     def _removal(self, writer: Writer, url: str, record: PageRecord) -> PageRemoved:
         # So much later that it is no removal within the fetch that a program sent a moment ago.
         generation = max([self._now(), *(part.generation + SAME_FETCH for part in record.parts())])
-        why = f"removed by a program (key {writer.key})"
+        why = f"{BY_PROGRAM} (key {writer.key})"
         return PageRemoved(page_id=page_id(url), url=url, generation=generation, reason="gone", detail=why)
 
     async def _is_held_back(self, page: UUID) -> bool:

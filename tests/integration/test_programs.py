@@ -304,7 +304,7 @@ async def test_the_tools_over_stdio_with_a_key(service: Service) -> None:
 
 
 @pytest.mark.skipif(bool(TOOLS), reason=f"the examples need {', '.join(TOOLS)}")
-async def test_the_examples_of_the_guide_as_they_stand(service: Service) -> None:
+async def test_the_examples_of_the_guide_as_they_stand(service: Service, client_packages: Path) -> None:
     """All commands of the shell in one, and all programs in Python in one."""
     environment = {
         **service.environment,
@@ -312,6 +312,7 @@ async def test_the_examples_of_the_guide_as_they_stand(service: Service) -> None
         "KEY": service.key,
         "PAGE": service.book.url("logs"),
         "no_proxy": "127.0.0.1",
+        "PYTHONPATH": str(client_packages),
     }
     for command in (["bash", "-euo", "pipefail", "-c", "\n".join(SHELL)], [sys.executable, "-c", "\n".join(PYTHON)]):
         done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("benchmarks", "docs", "streams", "tests", "triton_models")
 LIBRARIES, CLIENTS = {"httpx", "httpx2"}, {"Client", "AsyncClient"}
 OPENERS = {"plain_client", "plain_async_client"}
-"""The functions of `streams.plain_http` that make clients for others, who close them."""
+"""The functions of `streams.client.plain_http` that make clients for others, who close them."""
 WITHOUT_CONNECTIONS = {"MockTransport", "ASGITransport", "WSGITransport"}
 """Transports that open no connection."""
 ENTERS = {"enter_context", "enter_async_context"}

@@ -64,6 +64,7 @@ CORE = names(PROJECT["project"]["dependencies"])
 LOCAL = names(PROJECT["project"]["optional-dependencies"]["local"])
 CLUSTER = names(PROJECT["project"]["optional-dependencies"]["cluster"])
 MAP = names(PROJECT["project"]["optional-dependencies"]["map"])
+PARQUET = names(PROJECT["project"]["optional-dependencies"]["parquet"])
 CHAT = names(PROJECT["project"]["optional-dependencies"]["chat"])
 GROUPS = {group: names(requirements) for group, requirements in PROJECT["dependency-groups"].items()}
 TRAINING = GROUPS.pop("training")
@@ -100,11 +101,12 @@ def name_of(path: Path) -> str:
 def allowed_in(path: Path) -> set[str]:
     name = name_of(path)
     if name.startswith(("tests/", "benchmarks/", "docs/")):
-        return CORE | LOCAL | CLUSTER | CHAT | set().union(*GROUPS.values())
+        return CORE | LOCAL | CLUSTER | PARQUET | CHAT | set().union(*GROUPS.values())
     extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
     extra = extra | (TRAINING if "/training/" in name else set())
     extra = extra | (CLUSTER if name == "streams/commands/cluster.py" else set())
     extra = extra | (MAP if name == "streams/maintenance/mapping.py" else set())
+    extra = extra | (PARQUET if name.startswith("streams/maintenance/shared_index/") else set())
     extra = extra | (CHAT if name == "streams/models/chat_server.py" else set())
     return CORE | extra | GROUPS["build"]
 

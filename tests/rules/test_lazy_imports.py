@@ -14,7 +14,7 @@ IMPORTS = {
     "streams.gateway.app": ["faust", "cassandra", "confluent_kafka", "lxml", "selectolax", "pint", "dask"],
 }
 """Packages that a process must not import at its start, by its first module: they cost time and memory."""
-FOR_ONE_USE = ["openvino", "onnxruntime", "tritonclient", "grpc", "spacy", "sklearn", "umap", "pypdfium2"]
+FOR_ONE_USE = ["openvino", "onnxruntime", "tritonclient", "grpc", "spacy", "sklearn", "umap", "pypdfium2", "pyarrow"]
 
 
 @pytest.mark.parametrize("module", IMPORTS)

@@ -48,7 +48,7 @@ ASKED: dict[str, str] = {
     "triton_models/describe_server.py": USERS,  # the server of a model that a person describes
     "triton_models/export.py": USERS,  # downloads the model that a person named, to build it
     "triton_models/export_rerank.py": USERS,
-    "streams/plain_http.py": OPERATORS,  # the clients of such servers
+    "streams/client/plain_http.py": OPERATORS,  # the clients of such servers
     "streams/client": USERS,  # the gateway of a program
     "streams/commands/pages/search.py": USERS,
     "streams/gateway/serve.py": NONE,
@@ -139,7 +139,7 @@ def test_the_forms_that_open_connections(source: str, opens: bool) -> None:
 
 DECODING = {("httpx2", name) for name in ("Client", "AsyncClient", "get", "post", "put", "request", "stream")}
 """The calls that make a client of `httpx2`, which decodes answers by itself, without a limit."""
-DECODES = {"streams/plain_http.py"}
+DECODES = {"streams/client/plain_http.py"}
 """The module that makes them, and lets them decode nothing."""
 
 
@@ -153,7 +153,7 @@ def test_no_client_decodes_what_a_server_compressed() -> None:
             owner = node.func.value
             if isinstance(owner, ast.Name) and (owner.id, node.func.attr) in DECODING:
                 users.add(str(path.relative_to(ROOT)))
-    assert users == DECODES, "use streams.plain_http"
+    assert users == DECODES, "use streams.client.plain_http"
 
 
 LINES = ("streams/lines/bounded.py", "streams/links/batch.py", "streams/local", "streams/commands/stack/up.py")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -11,13 +12,18 @@ from schemas.ids import page_id
 from streams.crawl.cancelled import SHELF
 from streams.errors import StoreUnavailable
 from streams.gateway.access.clients import make_key
+from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import ApiKey, CrawlCounts, Site
-from tests.stages.gateway_fakes import Dead, client, gateway
+from streams.stores.page_record import Chunked, Deduplicated, Indexed, PageRecord, Removed
+from streams.stores.protocols import CRAWL_BUCKETS, ApiKey, CrawlCounts, CrawlState, Site
+from streams.writing import searchable
+from tests.stages.gateway_fakes import NOW, Dead, client, gateway
 
 CRAWLS = "/api/v1/crawls"
 DOCS = "docs.example"
 SEED = f"https://{DOCS}/guide"
+NOW_MICROS = int(NOW.timestamp() * 1e6)
+LONG_AGO = (searchable.TOO_LONG_SECONDS + 1) * 1_000_000
 
 
 class Sent:
@@ -87,6 +93,76 @@ async def test_the_state_follows_from_the_counts_of_the_frontier(
         found = (await web.get(crawl["self"], headers=key)).json()
     assert (found["state"], found["says"]) == (state, says)
     assert found["counts"]["discovered"] == sum(counts.values())
+
+
+async def crawled(stores: Stores, crawl_id: str, *pages: UUID) -> None:
+    """The frontier has the result of these pages, which dedup found to be the first with their texts."""
+    for number, each in enumerate(pages):
+        states: dict[UUID, CrawlState] = {each: "settled"}
+        counts = CrawlCounts({"settled": 1}, 1)
+        await stores.frontier.put_states(crawl_id, number % CRAWL_BUCKETS, states, f"worker {number}", counts)
+        unique = {"url": SEED, "generation": 5, "verdict": "unique", "document_generation": 5, "at": NOW_MICROS}
+        await stores.pages.put(each, Deduplicated.of_row(unique), 5)
+
+
+@pytest.mark.parametrize(
+    ("part", "row"),
+    [
+        (Indexed, {"generation": 5}),
+        (Removed, {"generation": 6, "reason": "gone"}),
+        (Chunked, {"generation": 5, "refused": "it has no sentence"}),
+        (Deduplicated, {"generation": 5, "verdict": "near", "document_generation": 5, "at": NOW_MICROS}),
+        (Deduplicated, {"generation": 5, "verdict": "unique", "document_generation": 5, "at": NOW_MICROS - LONG_AGO}),
+    ],
+    ids=["indexed", "removed", "without statements", "a duplicate", "failed long ago"],
+)
+async def test_a_crawl_is_done_when_none_of_its_pages_waits_for_the_index(stores: Stores, part: Any, row: Any) -> None:
+    key = await key_of(stores)
+    async with client(gateway(stores, writes=Sent())) as web:
+        crawl = (await web.post(CRAWLS, json={"seeds": [SEED]}, headers=key)).json()
+        await crawled(stores, crawl["id"], page_id(SEED))
+        before = [(await web.get(path, headers=key)).json() for path in (crawl["self"], CRAWLS)]
+        await stores.pages.put(page_id(SEED), part.of_row({"url": SEED, **row}), 6)
+        after = (await web.get(crawl["self"], headers=key)).json()
+    assert (before[0]["state"], before[1]["crawls"][0]["state"], after["state"]) == ("running", "running", "done")
+
+
+async def test_each_page_of_a_crawl_is_looked_at_once(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searchable, "MAX_LOOKED", 7)
+    pages, key = [uuid4() for _ in range(3 * CRAWL_BUCKETS)], await key_of(stores)
+    read: list[UUID] = []
+
+    class Counted(MemoryPages):
+        async def get(self, page_id: UUID) -> PageRecord:
+            read.append(page_id)
+            return await super().get(page_id)
+
+    stores.pages = Counted(MemoryBlobs())
+    async with client(gateway(stores, writes=Sent())) as web:
+        crawl = (await web.post(CRAWLS, json={"seeds": [SEED]}, headers=key)).json()
+        await crawled(stores, crawl["id"], *pages)
+        for each in pages[:-1]:
+            await stores.pages.put(each, Indexed.of_row({"url": SEED, "generation": 5}), 6)
+        states = [(await web.get(crawl["self"], headers=key)).json()["state"] for _ in range(40)]
+        assert set(states) == {"running"}, "one page waits"
+        await stores.pages.put(pages[-1], Indexed.of_row({"url": SEED, "generation": 5}), 6)
+        done = [(await web.get(crawl["self"], headers=key)).json()["state"] for _ in range(4)]
+    looked = [each for each in read if each != page_id(SEED)]
+    assert done[-1] == "done"
+    assert set(looked) == set(pages)
+    assert max(looked.count(each) for each in pages[:-1]) == 1
+
+
+async def test_pages_that_a_crawl_finds_later_are_looked_at_too(stores: Stores) -> None:
+    key, other = await key_of(stores), page_id(f"{SEED}/2")
+    async with client(gateway(stores, writes=Sent())) as web:
+        crawl = (await web.post(CRAWLS, json={"seeds": [SEED]}, headers=key)).json()
+        await crawled(stores, crawl["id"], page_id(SEED))
+        await stores.pages.put(page_id(SEED), Indexed.of_row({"url": SEED, "generation": 5}), 6)
+        first = (await web.get(crawl["self"], headers=key)).json()["state"]
+        await crawled(stores, crawl["id"], page_id(SEED), other)
+        second = (await web.get(crawl["self"], headers=key)).json()["state"]
+    assert (first, second) == ("done", "running")
 
 
 async def test_a_cancelled_crawl_is_named_to_the_frontier(stores: Stores) -> None:

@@ -15,7 +15,9 @@ from schemas import Envelope, Event, HookDue, PageIndexed, PageRemoved
 from schemas.ids import event_id, page_id
 from streams.errors import NotHeard, PoisonError, StoreUnavailable
 from streams.hooks import agent as hooks_agent
+from streams.hooks import signing
 from streams.hooks.agent import MAX_REST_SECONDS, READ_SECONDS, HooksAgent, rest_seconds
+from streams.hooks.failing import MIN_FAILURES, OFF_AFTER_SECONDS, put_failing, read_failing
 from streams.hooks.log import SLOTS, read_tries
 from streams.hooks.sending import HookPost, Reply
 from streams.hooks.signing import MEDIA_TYPE, headers_of, secrets_at, sign
@@ -270,6 +272,62 @@ async def test_the_log_is_bounded() -> None:
     for _ in range(SLOTS + 20):
         await world.agent.handle(due(event))
     assert len(await read_tries(world.stores.notes, "one")) == SLOTS
+
+
+async def test_a_receiver_that_is_gone_switches_its_hook_off_at_once() -> None:
+    world = World(Reply(410, "status 410"))
+    await world.hook()
+    (event,) = await world.events_for(indexed(URL, "A"))
+    assert await world.events_for(due(event)) == (), "nothing tries it again"
+    failing = (await read_failing(world.stores.notes))["one"]
+    assert (failing.off > 0, "410" in failing.why) == (True, True)
+    assert [each.error for each in await read_tries(world.stores.notes, "one")] == [
+        "status 410", f"switched off: {failing.why}",
+    ]  # fmt: skip
+    world.agent = world.restarted()
+    assert await world.hearing_of(indexed(URL, "B")) == []
+    await world.events_for(due(event))
+    assert len(world.receiver.heard) == 1, "what waited for it is dropped"
+    await put_failing(world.stores.notes, "one", None)  # its owner switches it on
+    assert await world.hearing_of(indexed(URL, "C")) == ["one"]
+
+
+async def test_a_receiver_that_took_nothing_for_days_switches_its_hook_off() -> None:
+    world = World(*[Reply(503, "status 503")] * (MIN_FAILURES + 9))
+    await world.hook()
+    (event,) = await world.events_for(indexed(URL, "A"))
+    for _ in range(MIN_FAILURES):
+        assert not any(each.off for each in (await read_failing(world.stores.notes)).values())
+        with pytest.raises(NotHeard):
+            await world.events_for(due(event))
+        world.seconds += OFF_AFTER_SECONDS / MIN_FAILURES
+    since = (await read_failing(world.stores.notes))["one"].since
+    assert await world.events_for(due(event)) == ()
+    failing = (await read_failing(world.stores.notes))["one"]
+    assert (failing.since, "3 days" in failing.why) == (since, True)
+
+
+async def test_two_failures_with_days_between_them_are_no_reason() -> None:
+    world = World(*[Reply(503, "status 503")] * 2)
+    await world.hook()
+    (event,) = await world.events_for(indexed(URL, "A"))
+    for _ in range(2):
+        with pytest.raises(NotHeard):
+            await world.events_for(due(event))
+        world.seconds += OFF_AFTER_SECONDS
+    await world.events_for(due(event))
+    assert await read_failing(world.stores.notes) == {}, "an event was taken"
+
+
+async def test_a_test_that_is_taken_switches_a_hook_on() -> None:
+    world = World(Reply(410, "status 410"))
+    hook = await world.hook()
+    (event,) = await world.events_for(indexed(URL, "A"))
+    await world.events_for(due(event))
+    test = HookDue(hook_id=hook.id, cloud_event=signing.test_event(hook.id, "e" * 32, NOW))
+    world.seconds += MAX_REST_SECONDS
+    await world.events_for(due(test))
+    assert await world.hearing_of(indexed(URL, "B")) == ["one"]
 
 
 async def test_an_event_of_another_type_is_a_fault() -> None:

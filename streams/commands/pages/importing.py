@@ -171,6 +171,8 @@ def report_as_fields(report: ImportReport, seen: Seen | None = None, finished: b
             for reason, count in report.skipped.most_common()
         ],
     }
+    if report.notes:
+        fields["notes"] = dict(report.notes)
     if seen is None:
         return fields
     watched: dict[str, Any] = {"finished": finished, "searchable": seen.searchable, "set_aside": seen.reasons()}
@@ -184,6 +186,8 @@ def print_report(report: ImportReport) -> None:
         out.print(f"It went on after {report.resumed:,} records of an interrupted run.")
     repeated = report.imported - len(report.pages) if report.pages else 0
     out.print(f"{report.imported - repeated} pages imported.")
+    for note, count in report.notes.items():
+        out.print(f"  {count} {note}.")
     if repeated:
         out.print(f"  {repeated} more had the address of one of them: of each page, the newest is searchable.")
     for reason, count in report.skipped.most_common():

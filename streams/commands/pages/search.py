@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import httpx2
 import typer
 
+from streams.client.plain_http import plain_client
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled
 from streams.credentials import client_context
 from streams.errors import StoreUnavailable, UsageError
-from streams.plain_http import plain_client
 from streams.settings import Settings
 
 CLIENT_TIMEOUT_SECONDS = 30.0

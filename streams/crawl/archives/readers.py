@@ -13,7 +13,7 @@ from itertools import chain
 from typing import BinaryIO, Literal
 
 from schemas.envelope import micros_from_utc
-from streams.allowed_origins import origin_of
+from streams.allowed_origins import NO_ORIGINS, Origins, origin_of
 from streams.crawl.archives.folder_pages import named_in, path_of
 from streams.crawl.archives.revisits import SPENT, Originals
 from streams.crawl.archives.warc import HttpResponse, WarcFile, WarcRecord, content_of
@@ -32,6 +32,10 @@ _EARLIEST = micros_from_utc(datetime(1990, 1, 1, tzinfo=UTC))
 _TEXT_BYTES = b"\t\n\f\r" + bytes(range(0x20, 0x100))
 
 
+Source = Literal["warc", "html"]
+"""The kind of what a page was read from."""
+
+
 @dataclass(frozen=True, slots=True)
 class ArchivedPage:
     """A page from an archive."""
@@ -41,9 +45,13 @@ class ArchivedPage:
     generation: int
     """Time of the archiving, microseconds since 1970 UTC."""
     body: bytes
-    source: Literal["warc", "html"]
+    source: Source
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    origin: str = ""
+    """The name of the index that hands the page on."""
+    brought: bytes = b""
+    """The vectors that the index hands on with it. Empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +70,12 @@ class Placing:
     """Canonical URL of the folder or server that the pages belong to. Empty: as the archive says."""
     origin: str = ""
     """The origin in a WARC file that the address replaces. Empty: the origin of the file's first page."""
+    allowed: Origins = NO_ORIGINS
+    """The origins that pages keep also if they are not public."""
 
     def allows(self, origin: str) -> bool:
-        """Return whether pages keep an origin that is not public: the one that the operator named."""
-        return bool(self.address) and origin == origin_of(self.address)
+        """Return whether pages keep an origin that is not public: one that the operator named."""
+        return (bool(self.address) and origin == origin_of(self.address)) or self.allowed.allows(origin)
 
     def of_file(self, path: Sequence[str]) -> str:
         """Return the URL of a file below the folder."""
@@ -207,7 +217,7 @@ def make_page(
     url: str,
     generation: int | None,
     body: bytes,
-    source: Literal["warc", "html"],
+    source: Source,
     limits: Limits,
     status: int | None = None,
     headers: Mapping[str, str] | None = None,

@@ -45,6 +45,8 @@ class ImportReport:
     """The first skipped record of each reason."""
     unread: list[str] = field(default_factory=list)
     """Files of a followed folder that could not be read: the next look tries them again."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """Numbers of pages by what is to be said of them beside."""
     resumed: int = 0
     """Number of records that an interrupted run had sent."""
     done: int = 0
@@ -131,6 +133,7 @@ class Sender:
         if await self.is_held_back(page_id(page.url)):
             return Skipped("removed on request", page.url)
         ref = await self.blobs.put(page.body)
+        brought_ref = await self.blobs.put(page.brought) if page.brought else None
         event = PageFetched(
             page_id=page_id(page.url),
             url=page.url,
@@ -144,6 +147,8 @@ class Sender:
             body_ref=ref,
             body_bytes=len(page.body),
             source=page.source,
+            origin=page.origin,
+            brought_ref=brought_ref,
             seen_at=None if self.trust_dates else self.limits.latest,
         )
         await self.emit(event, f"import/{page.source}/{page.url}/{page.generation}/{ref}")

@@ -38,11 +38,14 @@ from streams.settings import CrawlSettings, Settings
 from streams.stores.blobs import PartWriter, have_same_content
 from streams.stores.opener import Stores
 from streams.stores.page_record import Fetched, Moved, PageRecord
-from streams.stores.removals import is_held_back, was_erased
+from streams.stores.removals import is_held_back, was_erased, was_removed_by_program
 
 log = structlog.get_logger(__name__)
 
 REMOVED = Verdict("refused", error="the page was removed on request. To let it be fetched: riffle remove --undo URL")
+REMOVED_BY_PROGRAM = Verdict(
+    "refused", error="a program removed the page. It comes back when a program writes it again"
+)
 """The outcome of a page that was removed on request. No HTTP request is made, and nothing is stored."""
 NOT_PRIVATE = Verdict(
     "guarded",
@@ -115,8 +118,9 @@ class FetchAgent(Agent):
 
     async def _fetch(self, scheduled: PageScheduled, at: int) -> Sequence[Event]:
         known = await self._stores.pages.get(scheduled.page_id)
-        if scheduled.purpose == "page" and is_held_back(known):
-            held_back = _event(scheduled, Answer(REMOVED), None, scheduled.generation or self._now())
+        if scheduled.purpose == "page" and (is_held_back(known) or was_removed_by_program(known)):
+            why = REMOVED if is_held_back(known) else REMOVED_BY_PROGRAM
+            held_back = _event(scheduled, Answer(why), None, scheduled.generation or self._now())
             return [held_back.model_copy(update={"removed_on_request": True})]
         if known.fetched.lease_id == scheduled.lease_id:  # a redelivery
             return [known.fetched.event()]

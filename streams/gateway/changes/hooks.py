@@ -14,6 +14,7 @@ from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.gateway.access.guard import Charge, Guard
+from streams.gateway.changes.events import deliveries_of_a_hook, event_schemas
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
 from streams.gateway.http.openapi import ApiModel
@@ -31,6 +32,7 @@ from streams.gateway.writing.requests import (
     read_body,
     writing,
 )
+from streams.hooks.failing import Failing, put_failing, read_failing
 from streams.hooks.log import read_tries
 from streams.hooks.signing import SECRET_BYTES, make_secret, test_event
 from streams.stores.protocols import Hook, HookSecret
@@ -70,6 +72,12 @@ class HookAnswer(ApiModel):
     prefix: str = ""
     note: str = ""
     created: datetime
+    state: Literal["on", "failing", "off"] = Field(
+        "on", description="`failing`: its receiver took nothing since `failing_since`. `off`: it hears only of tests."
+    )
+    failing_since: datetime | None = None
+    off_since: datetime | None = None
+    off_why: str = Field("", description="Why it was switched off.")
     secret: str | None = Field(None, description="Only in the answer that makes it. It signs each event.")
     former_secret_until: datetime | None = Field(None, description="Until then, the former secret signs, too.")
 
@@ -108,6 +116,7 @@ class Tested(ApiModel):
 def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repetitions: Repetitions) -> APIRouter:
     router = api_router("changes")
     charged = Annotated[Charge, Depends(guard.needs("changes"))]
+    openapi.name_schemas(event_schemas())
 
     def now() -> int:
         return micros_from_utc(context.clock())
@@ -127,6 +136,11 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         async with writing(context):
             await context.stores.api_keys.put_hook(hook, now())
 
+    async def shown(*hooks: Hook, secret: bool = False) -> tuple[HookAnswer, ...]:
+        async with writing(context):
+            failing = await read_failing(context.stores.notes)
+        return tuple(_answer(hook, now(), failing.get(hook.id), shows_secret=secret) for hook in hooks)
+
     @router.post(
         "/hooks",
         summary="Make a webhook",
@@ -138,7 +152,10 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
             **_PROBLEMS,
             **_MADE,
         },
-        openapi_extra=json_body(NewHook, {"url": "https://app.example/riffle"}, IDEMPOTENCY_KEY),
+        openapi_extra={
+            **json_body(NewHook, {"url": "https://app.example/riffle"}, IDEMPOTENCY_KEY),
+            "callbacks": deliveries_of_a_hook(),
+        },
     )
     async def make_hook(charge: charged, request: Request) -> Response:
         body = await read_body(request)
@@ -163,7 +180,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
                 created=now(),
             )
             await put(hook)
-            return _answer(hook, now(), shows_secret=True)
+            return (await shown(hook, secret=True))[0]
 
         return await once(context, repetitions, request, charge.client.id, body, make)
 
@@ -175,7 +192,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         response_model_exclude_none=True,
     )
     async def list_hooks(charge: charged) -> HookList:
-        return HookList(hooks=tuple(_answer(hook, now()) for hook in await hooks_of(charge)))
+        return HookList(hooks=await shown(*await hooks_of(charge)))
 
     @router.get(
         "/hooks/{hook_id}",
@@ -185,7 +202,20 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         response_model_exclude_none=True,
     )
     async def hook(charge: charged, hook_id: Annotated[str, _ID]) -> HookAnswer:
-        return _answer(await find(charge, hook_id), now())
+        return (await shown(await find(charge, hook_id)))[0]
+
+    @router.post(
+        "/hooks/{hook_id}/on",
+        summary="Switch a webhook on again",
+        description="It hears again of pages from now on. What it did not hear of meanwhile does not come.",
+        responses={200: openapi.json_response("The webhook", "hook"), **_PROBLEMS, **_OF_ONE},
+        response_model_exclude_none=True,
+    )
+    async def switch_on_hook(charge: charged, hook_id: Annotated[str, _ID]) -> HookAnswer:
+        found = await find(charge, hook_id)
+        async with writing(context):
+            await put_failing(context.stores.notes, found.id, None)
+        return (await shown(found))[0]
 
     @router.delete(
         "/hooks/{hook_id}",
@@ -199,6 +229,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         found = await find(charge, hook_id)
         async with writing(context):
             await context.stores.api_keys.remove_hook(found.id, now())
+            await put_failing(context.stores.notes, found.id, None)
         return Response(status_code=204)
 
     @router.post(
@@ -214,7 +245,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         new = HookSecret(make_secret(secrets.token_bytes(SECRET_BYTES)))
         changed = replace(found, secrets=(new, former))
         await put(changed)
-        return _answer(changed, at, shows_secret=True)
+        return (await shown(changed, secret=True))[0]
 
     @router.post(
         "/hooks/{hook_id}/test",
@@ -242,7 +273,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         found = await find(charge, hook_id)
         async with writing(context):
             tries = await read_tries(context.stores.notes, found.id)
-        shown = (
+        listed = (
             Delivery(
                 at=utc_from_micros(each.at),
                 id=each.event_id,
@@ -255,7 +286,7 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
             )
             for each in tries
         )
-        return Deliveries(deliveries=tuple(shown))
+        return Deliveries(deliveries=tuple(listed))
 
     return router
 
@@ -278,7 +309,7 @@ def _prefix(text: str) -> str:
         raise UsageError(f"{text[:200]!r} can't be the beginning of an address: {error}") from None
 
 
-def _answer(hook: Hook, now: int, *, shows_secret: bool = False) -> HookAnswer:
+def _answer(hook: Hook, now: int, failing: Failing | None, *, shows_secret: bool) -> HookAnswer:
     former = [each.until for each in hook.secrets[1:] if each.until > now]
     return HookAnswer(
         id=hook.id,
@@ -288,6 +319,10 @@ def _answer(hook: Hook, now: int, *, shows_secret: bool = False) -> HookAnswer:
         prefix=hook.prefix,
         note=hook.note,
         created=utc_from_micros(hook.created),
+        state="on" if failing is None else "off" if failing.off else "failing",
+        failing_since=utc_from_micros(failing.since) if failing else None,
+        off_since=utc_from_micros(failing.off) if failing and failing.off else None,
+        off_why=failing.why if failing else "",
         secret=hook.secrets[0].secret if shows_secret else None,
         former_secret_until=utc_from_micros(former[0]) if former else None,
     )

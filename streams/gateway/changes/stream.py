@@ -28,7 +28,7 @@ from streams.gateway.writing.requests import writing
 from streams.hooks.signing import cloud_event
 from streams.seen.stores import shows
 from streams.stores.protocols import Visible
-from streams.writing.crawls import Crawl, Crawls, status_of_crawl
+from streams.writing.crawls import Crawl, Crawls
 
 MAX_STREAMS = 32
 """Maximum number of streams of a gateway: each has a reader of Kafka."""
@@ -202,7 +202,7 @@ async def _follow_crawl(reader: Reader, crawl: Crawl, crawls: Crawls, visible: V
             except RiffleError:
                 yield b":\n\n"
             else:
-                state = status_of_crawl(known or crawl, progress)
+                state = await crawls.status(known or crawl, progress)
                 counts = counts_of(progress).model_dump()
                 if (state, counts) != shown:
                     shown, last = (state, counts), now

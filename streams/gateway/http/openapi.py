@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute
 
+from streams.gateway.http import openapi_3_0
 from streams.gateway.http.problems import (
     KINDS,
     MEDIA_TYPE,
@@ -25,6 +26,8 @@ from streams.gateway.http.problems import (
 
 ADDRESS = "/api/v1/openapi.json"
 DESCRIPTION = """\
+An open web search engine in which every page transition is an event.
+
 Search over single statements, and the whole history of every page that was ever seen.
 
 Every failure is answered with problem details (RFC 9457). Text in answers is plain text, never HTML. Answers only
@@ -70,15 +73,14 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
         document = get_openapi(
             title="Riffle",
             version="1",
-            summary="An open web search engine in which every page transition is an event",
             description=DESCRIPTION,
             routes=_documented(app.routes),
-            license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+            license_info={"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
             contact=CONTACT,
             tags=[{"name": name, "description": text} for name, text in TAGS.items()],
         )
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schemas["Problem"] = PROBLEM_SCHEMA
+        schemas |= {"Problem": PROBLEM_SCHEMA, **_NAMED}
         for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which this API never uses
             schemas.pop(unused, None)
         everywhere = {str(status): response for status, response in EVERYWHERE.items()}
@@ -90,8 +92,7 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
             operation.setdefault("security", [])  # linters want it to be written
             if operation["security"] and not KEYED_TAGS.intersection(operation["tags"]):
                 operation["security"] = [{}, *operation["security"]]  # a key is needed only where the operator says so
-        _give_items(document)
-        app.openapi_schema = document
+        app.openapi_schema = openapi_3_0.converted(document)
     return app.openapi_schema
 
 
@@ -106,13 +107,26 @@ def _documented(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
     return documented
 
 
-def _give_items(schema: Any) -> None:
-    """Give each array of a fixed form the schema of any item, too: generators of clients know only `items`."""
-    for inner in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        _give_items(inner)
-    if isinstance(schema, dict) and "prefixItems" in schema and "items" not in schema:
-        kinds = list({json.dumps(each, sort_keys=True): each for each in schema["prefixItems"]}.values())
-        schema["items"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+_NAMED: dict[str, Any] = {}
+"""Schemas of bodies and events, which no answer has, by name. A name makes them types of their own in clients."""
+
+
+def name_schemas(schemas: Mapping[str, Any]) -> None:
+    """Add schemas to each document. Raises ValueError if there is another one with such a name."""
+    for name, schema in schemas.items():
+        if _NAMED.setdefault(name, schema) != schema:
+            raise ValueError(f"there are two schemas with the name {name}")
+
+
+def reference(name: str) -> dict[str, str]:
+    """Return the reference to a schema of the document."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def body_schema(model: type[BaseModel]) -> dict[str, str]:
+    """Return the reference to the schema of a body, which the document then has."""
+    name_schemas({model.__name__: model.model_json_schema()})
+    return reference(model.__name__)
 
 
 Responses = dict[int | str, dict[str, Any]]
@@ -171,7 +185,7 @@ def written_response(model: type[BaseModel], description: str, example: str) -> 
 
 def problem_responses(path: str, *problems: tuple[str, Problem]) -> Responses:
     """Return the problems of a path by their status, each with its description and an example."""
-    schema = {"$ref": "#/components/schemas/Problem"}
+    schema = reference("Problem")
     return {
         problem.status: {
             "description": description,

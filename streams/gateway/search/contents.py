@@ -61,7 +61,7 @@ def contents_routes(context: GatewayContext, guard: Guard) -> APIRouter:
 
     @router.get(
         "/index",
-        summary="What is in the index?",
+        summary="Hosts and languages of the index",
         description="Hosts and languages of a sample of the pages that this client can find, at most ten minutes old.",
         responses={200: openapi.json_response("The sample", "index"), **PROBLEMS},
         response_model_exclude_none=True,

@@ -20,9 +20,9 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from streams.client import AsyncRiffle
+from streams.client.plain_http import plain_async_client
 from streams.gateway.http.problems import Problem
 from streams.gateway.http.responses import problem_response
-from streams.plain_http import plain_async_client
 from streams.settings import AccessSettings
 
 if TYPE_CHECKING:

@@ -110,7 +110,7 @@ def _add_searches(server: MCPServer[Any], opened: Opened) -> None:
     @server.tool(title="Find similar pages", annotations=READ_ONLY)
     async def similar(ctx: Context[Any, Any], page: PageName, count: Count = 5) -> SimilarResult:
         """Find pages whose content is similar to an indexed page's."""
-        found = await _ask(opened(ctx), lambda riffle: riffle.similar(page, count))
+        found = await _ask(opened(ctx), lambda riffle: riffle.similar(page, count=count))
         return SimilarResult(url=found["url"], results=[results.to_similar_source(each) for each in found["pages"]])
 
     @server.tool(title="Answer a question", annotations=READ_ONLY)

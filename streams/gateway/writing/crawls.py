@@ -43,7 +43,6 @@ from streams.writing.crawls import (
     cost_of,
     describe_crawl,
     seeds_of,
-    status_of_crawl,
 )
 from streams.writing.idempotency import Repetitions
 
@@ -104,7 +103,7 @@ class CrawlAnswer(ApiModel):
     self: str = Field(description="Its path.")
     state: CrawlStatus = Field(
         description="`queued`; `running`; `waiting` for hosts that do not answer now; `done`: each address has its "
-        "result, and the last pages become searchable some seconds later; `cancelled`."
+        "result, and its pages are searchable; `cancelled`."
     )
     says: str = Field("", description="The counts in a sentence.")
     created: datetime
@@ -156,7 +155,7 @@ def crawl_routes(context: GatewayContext, crawls: Crawls, repetitions: Repetitio
                 await guard.take_quota(charge, cost_of(seeds, order.max_pages))
             async with writing(context):
                 crawl = await crawls.begin(crawl_id, order, seeds, writer)
-            return _answer(crawl, CrawlProgress(), ())
+            return _answer(crawl, CrawlProgress(), "queued", ())
 
         return await once(context, repetitions, request, charge.client.id, body, begin)
 
@@ -169,7 +168,7 @@ def crawl_routes(context: GatewayContext, crawls: Crawls, repetitions: Repetitio
     )
     async def list_crawls(charge: charged) -> CrawlList:
         async with writing(context):
-            found = [_answer(crawl, await crawls.progress(crawl), ()) for crawl in await crawls.of_key(charge.key.id)]
+            found = [await _short(crawls, crawl) for crawl in await crawls.of_key(charge.key.id)]
         return CrawlList(crawls=tuple(found))
 
     @router.get(
@@ -208,11 +207,17 @@ async def find_crawl(context: GatewayContext, crawls: Crawls, charge: Charge, cr
     return found
 
 
+async def _short(crawls: Crawls, crawl: Crawl) -> CrawlAnswer:
+    progress = await crawls.progress(crawl)
+    return _answer(crawl, progress, await crawls.status(crawl, progress), ())
+
+
 async def _whole(context: GatewayContext, crawls: Crawls, crawl: Crawl, visible: Visible) -> CrawlAnswer:
     async with writing(context):
         progress, paused = await crawls.progress(crawl), await crawls.is_paused()
+        state = await crawls.status(crawl, progress)
     seeds = [await _seed(context, url, visible) for url in crawl.seeds[:EXPLAINED_SEEDS]]
-    return _answer(crawl, progress, tuple(seeds), paused=paused)
+    return _answer(crawl, progress, state, tuple(seeds), paused=paused)
 
 
 async def _seed(context: GatewayContext, url: str, visible: Visible) -> Seed:
@@ -224,12 +229,14 @@ async def _seed(context: GatewayContext, url: str, visible: Visible) -> Seed:
     return Seed(url=url, page_id=record.page_id, status=record.status, says=record.says)
 
 
-def _answer(crawl: Crawl, progress: CrawlProgress, seeds: tuple[Seed, ...], *, paused: bool = False) -> CrawlAnswer:
+def _answer(
+    crawl: Crawl, progress: CrawlProgress, state: CrawlStatus, seeds: tuple[Seed, ...], *, paused: bool = False
+) -> CrawlAnswer:
     more = tuple(Seed(url=url, page_id=page_id(url), status="unknown") for url in crawl.seeds[:EXPLAINED_SEEDS])
     return CrawlAnswer(
         id=crawl.id,
         self=f"/api/v1/crawls/{crawl.id}",
-        state=status_of_crawl(crawl, progress),
+        state=state,
         says=describe_crawl(progress, paused=paused),
         created=utc_from_micros(crawl.created),
         cancelled=utc_from_micros(crawl.cancelled) if crawl.cancelled else None,

@@ -74,6 +74,24 @@ class PageWritten(ApiModel):
     history: str = Field(description="The path of its history: whether it is searchable, or why not.")
 
 
+class LineWritten(ApiModel):
+    """The answer for one of many pages."""
+
+    line: int = Field(description="Its place in the request, from 1.")
+    status: Literal["accepted", "refused"]
+    url: str | None = None
+    page_id: UUID | None = None
+    history: str | None = Field(None, description="The path of its history: whether it is searchable, or why not.")
+    problem: dict[str, Any] | None = None
+
+
+def _line_schema() -> dict[str, str]:
+    schema = LineWritten.model_json_schema()
+    schema["properties"]["problem"] = openapi.reference("Problem")
+    openapi.name_schemas({LineWritten.__name__: schema})
+    return openapi.reference(LineWritten.__name__)
+
+
 class PagesRemoved(ApiModel):
     """The pages that leave the index now."""
 
@@ -86,6 +104,13 @@ def own_page_routes(context: GatewayContext, pages: OwnPages, guard: Guard) -> A
     charged = Annotated[Charge, Depends(guard.needs("write"))]
     places = asyncio.Semaphore(WRITES_AT_ONCE)
     max_bytes = context.settings.crawl.max_body_bytes
+    done = openapi.written_response(
+        PageWritten,
+        "The stages have the page. JSON lines: an answer for each, also for those not taken",
+        "page_written",
+    )
+    example = {"line": 1, **openapi.EXAMPLES["page_written"]}
+    done["content"][JSON_LINES[0]] = {"schema": _line_schema(), "example": example}
 
     @router.put(
         "/pages",
@@ -96,20 +121,13 @@ def own_page_routes(context: GatewayContext, pages: OwnPages, guard: Guard) -> A
             "`url`, `content_type`, and `text` or `base64`. They are answered with a line for each."
         ),
         response_class=Response,
-        responses={
-            200: openapi.written_response(
-                PageWritten,
-                "The stages have the page. JSON lines: an answer for each, also for those not taken",
-                "page_written",
-            ),
-            **_PROBLEMS,
-        },
+        responses={200: done, **_PROBLEMS},
         openapi_extra={
             "requestBody": {
                 "required": True,
                 "content": {
                     "text/html": {"schema": {"type": "string"}, "example": "<title>Guide</title><p>Press the key."},
-                    JSON_LINES[0]: {"schema": PageLine.model_json_schema()},
+                    JSON_LINES[0]: {"schema": openapi.body_schema(PageLine)},
                 },
             }
         },
@@ -132,7 +150,7 @@ def own_page_routes(context: GatewayContext, pages: OwnPages, guard: Guard) -> A
     @router.delete(
         "/pages",
         summary="Remove own pages",
-        description="A page leaves the index, and comes back when it is written, or crawled, again.",
+        description="A page leaves the index, and comes back when it is written again: no crawl brings it back.",
         responses={200: openapi.json_response("They leave the index now", "pages_removed"), **_PROBLEMS},
     )
     async def delete_pages(

@@ -50,7 +50,7 @@ class Body(BaseModel):
 
 def json_body(model: type[BaseModel], example: Mapping[str, Any], *parameters: dict[str, Any]) -> dict[str, Any]:
     """Return what OpenAPI says of a body that `parse_body` reads, and of headers."""
-    content = {"application/json": {"schema": model.model_json_schema(), "example": example}}
+    content = {"application/json": {"schema": openapi.body_schema(model), "example": example}}
     return {"requestBody": {"required": True, "content": content}, "parameters": list(parameters)}
 
 

@@ -77,6 +77,10 @@ _STATES = (
     "SELECT page_id, state FROM frontier_crawl_urls "
     "WHERE crawl_id = :crawl_id AND bucket = :bucket AND page_id IN :page_ids"
 )
+_STATES_AFTER = (
+    "SELECT page_id, state FROM frontier_crawl_urls "
+    "WHERE crawl_id = :crawl_id AND bucket = :bucket AND page_id > :after LIMIT :count"
+)
 _PUT_STATE = (
     "INSERT INTO frontier_crawl_urls (crawl_id, bucket, page_id, state) "
     "VALUES (:crawl_id, :bucket, :page_id, :state) USING TIMESTAMP :at"
@@ -225,6 +229,10 @@ class CassandraFrontier:
             keys = {"crawl_id": crawl_id, "bucket": bucket, "page_ids": list(page_ids[start : start + MAX_KEYS])}
             found.update(await self._session.execute(_STATES, keys))
         return found
+
+    async def states_after(self, crawl_id: str, bucket: int, after: UUID, limit: int) -> list[tuple[UUID, CrawlState]]:
+        keys = {"crawl_id": crawl_id, "bucket": bucket, "after": after, "count": limit}
+        return [(row[0], row[1]) for row in await self._session.execute(_STATES_AFTER, keys)]
 
     async def put_states(
         self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts

@@ -140,6 +140,10 @@ class MemoryFrontier:
         rows = self._states.get((crawl_id, bucket), {})
         return {page_id: rows[page_id][1] for page_id in page_ids if page_id in rows}
 
+    async def states_after(self, crawl_id: str, bucket: int, after: UUID, limit: int) -> list[tuple[UUID, CrawlState]]:
+        rows = self._states.get((crawl_id, bucket), {})
+        return [(page_id, rows[page_id][1]) for page_id in sorted(rows) if page_id > after][:limit]
+
     async def put_states(
         self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts
     ) -> None:

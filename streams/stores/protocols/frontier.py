@@ -320,6 +320,9 @@ class FrontierStore(Protocol):
     async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
         """Return the states of some URLs in this crawl. URLs without a state are left out."""
 
+    async def states_after(self, crawl_id: str, bucket: int, after: UUID, limit: int) -> list[tuple[UUID, CrawlState]]:
+        """Return the next URLs of a crawl's bucket with their states, by page id, after this id."""
+
     async def put_states(
         self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts
     ) -> None:

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import httpx2
 
+from streams.client.plain_http import plain_client
 from streams.credentials import TlsFiles, client_context
 from streams.errors import StoreUnavailable
-from streams.plain_http import plain_client
 from streams.settings import QdrantSettings
 
 SCROLL_POINTS = 500
