@@ -12,7 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from docs.generate.schemas import json_schema
+from schemas import PageFetched
 from streams.gateway.app import create_app
+from streams.gateway.http import openapi_3_0
 from streams.settings import Settings
 from streams.stores.opener import Stores
 
@@ -29,7 +32,15 @@ READERS = {
     "feed": ("read_text", "str"),
 }
 """The readers of answers that are no JSON object, and what these return."""
-BESIDE = ("PageLine", "LineWritten", "PageWritten", "PageIndexedEvent", "PageRemovedEvent", "HookTestedEvent")
+BESIDE = (
+    "PageLine",
+    "LineWritten",
+    "PageWritten",
+    "PageIndexedEvent",
+    "PageRemovedEvent",
+    "PageFetchedEvent",
+    "HookTestedEvent",
+)
 """Types that no generated request returns: lines of many pages, and events."""
 _REF = re.compile(r"#/components/schemas/(\w+)")
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
@@ -82,11 +93,26 @@ _ASYNC = (
 def client_types() -> str:
     """Return the module with a type for each schema of an answer or event, and for each one within."""
     document = api_document()
-    schemas: dict[str, Any] = document["components"]["schemas"]
+    schemas: dict[str, Any] = document["components"]["schemas"] | _fetched_event(document)
     wanted = [*BESIDE, *filter(None, (_answer_of(each) for _, _, each in _operations(document)))]
     for name in wanted:  # it grows
         wanted += [ref for ref in _REF.findall(json.dumps(schemas[name])) if ref not in wanted]
     return _formatted(_HEAD + "\n\n".join("\n".join(_typed_dict(name, schemas[name])) for name in sorted(set(wanted))))
+
+
+def _fetched_event(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas of the event of a crawl's stream that no webhook hears, which the document does not have."""
+    text = json.dumps(json_schema(PageFetched)).replace("#/$defs/", "#/components/schemas/")
+    fetched: dict[str, Any] = json.loads(text)
+    schemas = {PageFetched.__name__: fetched, **fetched.pop("$defs", {})}
+    made: dict[str, Any] = openapi_3_0.converted({"components": {"schemas": schemas}})["components"]["schemas"]
+    event = json.loads(json.dumps(document["components"]["schemas"]["PageRemovedEvent"]))
+    event["description"] = "A page was fetched for a crawl, or could not be."
+    event["properties"] |= {
+        "type": {"type": "string", "enum": [PageFetched.event_type()]},
+        "data": {"$ref": f"#/components/schemas/{PageFetched.__name__}"},
+    }
+    return {**made, "PageFetchedEvent": event}
 
 
 def client_operations() -> str:

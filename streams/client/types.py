@@ -233,6 +233,32 @@ class IndexedStatement(TypedDict):
     doubtful: NotRequired[bool]
 
 
+class LastContent(TypedDict):
+    """The last content of a page before an answer: its blobs and headers."""
+
+    outcome: Literal[
+        "ok",
+        "not_modified",
+        "redirect",
+        "gone",
+        "refused",
+        "client_error",
+        "server_error",
+        "rate_limited",
+        "network_error",
+        "timeout",
+        "too_large",
+        "unsupported_type",
+        "guarded",
+        "invalid",
+    ]
+    body_ref: str
+    body_bytes: NotRequired[int]
+    exchange_ref: NotRequired[str]
+    not_found_ref: NotRequired[str]
+    headers: NotRequired[dict[str, str]]
+
+
 class LifeEvent(TypedDict):
     """One event of a page's history."""
 
@@ -291,6 +317,76 @@ class PageDocument(TypedDict):
     ref: str
     document: "DocumentContent"
     untrusted: NotRequired[Literal[True]]
+
+
+class PageFetched(TypedDict):
+    """The result of a fetch: a response or a failure. The body is a blob. Redirects are reported, not
+    followed."""
+
+    page_id: str
+    url: str
+    host: str
+    purpose: NotRequired[Literal["page", "robots", "sitemap"]]
+    outcome: Literal[
+        "ok",
+        "not_modified",
+        "redirect",
+        "gone",
+        "refused",
+        "client_error",
+        "server_error",
+        "rate_limited",
+        "network_error",
+        "timeout",
+        "too_large",
+        "unsupported_type",
+        "guarded",
+        "invalid",
+    ]
+    retryable: NotRequired[bool]
+    generation: int
+    lease_id: NotRequired[str]
+    attempt: NotRequired[int]
+    depth: NotRequired[int]
+    max_depth: NotRequired[int]
+    max_pages: NotRequired[int]
+    same_host: NotRequired[bool]
+    patterns: NotRequired[list[str]]
+    crawl_id: NotRequired[str]
+    status: NotRequired[int]
+    headers: NotRequired[dict[str, str]]
+    body_ref: NotRequired[str]
+    body_bytes: NotRequired[int]
+    exchange_ref: NotRequired[str]
+    redirect_to: NotRequired[str]
+    error: NotRequired[str]
+    elapsed_ms: NotRequired[float]
+    source: NotRequired[Literal["crawl", "warc", "html"]]
+    origin: NotRequired[str]
+    brought_ref: NotRequired[str]
+    not_found_ref: NotRequired[str]
+    last_content: NotRequired["LastContent"]
+    rendered: NotRequired[bool]
+    lease_expired: NotRequired[bool]
+    postponed_seconds: NotRequired[float]
+    removed_on_request: NotRequired[bool]
+    seen_at: NotRequired[int]
+    sitemap_level: NotRequired[int]
+    redirects: NotRequired[int]
+
+
+class PageFetchedEvent(TypedDict):
+    """A page was fetched for a crawl, or could not be."""
+
+    specversion: Literal["1.0"]
+    id: str
+    source: str
+    subject: str
+    time: str
+    datacontenttype: Literal["application/json"]
+    type: Literal["riffle.pages.fetched.v1"]
+    dataschema: str
+    data: "PageFetched"
 
 
 class PageIndexed(TypedDict):

@@ -27,6 +27,8 @@ MAX_DEPTH = 20
 MAX_PAGES = 100
 """Pages of each host of a crawl that names no number."""
 SHOWN_CRAWLS = 100
+LOOKED_CRAWLS = 5
+"""Maximum number of crawls of a list whose pages are looked at."""
 CrawlStatus = Literal["queued", "running", "waiting", "done", "cancelled"]
 """queued: the frontier has not seen it yet. waiting: only hosts that do not answer now are left. done: each address has
 its final result, and its pages are searchable."""
@@ -179,15 +181,26 @@ class Crawls:
     async def progress(self, crawl: Crawl) -> CrawlProgress:
         return await crawl_progress(self._stores, crawl.id)
 
+    async def statuses(self, crawls: Iterable[Crawl]) -> list[tuple[Crawl, CrawlProgress, CrawlStatus]]:
+        """Return the progress and the status of each crawl. The pages of some are looked at: it takes many reads."""
+        found, left = list[tuple[Crawl, CrawlProgress, CrawlStatus]](), LOOKED_CRAWLS
+        for crawl in crawls:
+            progress = await self.progress(crawl)
+            status = _status_of(crawl, progress)
+            if status == "done" and not crawl.looked.knows(progress.discovered):
+                status, left = (await self.status(crawl, progress) if left else "running"), max(left - 1, 0)
+            found.append((crawl, progress, status))
+        return found
+
     async def status(self, crawl: Crawl, progress: CrawlProgress) -> CrawlStatus:
         """Return the status of a crawl. Its pages are looked at when each address has its result."""
         status = _status_of(crawl, progress)
-        if status != "done" or (crawl.looked.is_whole and crawl.looked.discovered == progress.discovered):
+        if status != "done" or crawl.looked.knows(progress.discovered):
             return status
         looked = await look(self._stores, crawl.id, crawl.looked, progress.discovered, self._now())
         if looked != crawl.looked:
             await self._put(replace(crawl, looked=looked))
-        return "done" if looked.is_whole else "running"
+        return "done" if looked.knows(progress.discovered) else "running"
 
     async def is_paused(self) -> bool:
         """Return whether the operator has paused all crawls."""

@@ -27,10 +27,9 @@ class Looked:
     """The last one that waits for nothing."""
     stored: Row | None = field(default=None, repr=False, compare=False)
 
-    @property
-    def is_whole(self) -> bool:
-        """True if no page waits for the index."""
-        return self.bucket >= CRAWL_BUCKETS
+    def knows(self, discovered: int) -> bool:
+        """Return whether it is known that no page of a crawl with N addresses waits for the index."""
+        return self.discovered == discovered and self.bucket >= CRAWL_BUCKETS
 
 
 NOT_LOOKED = Looked()

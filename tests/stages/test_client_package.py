@@ -1,6 +1,7 @@
 """`riffle-client` as programs get it: built, installed in an empty environment, imported, and asking a real gateway."""
 
 import asyncio
+import json
 import subprocess
 import sys
 import tarfile
@@ -92,4 +93,5 @@ def test_the_files_that_are_published(built: Path) -> None:
 def test_it_needs_httpx2_alone_and_has_the_version_of_the_product() -> None:
     project = tomllib.loads((ROOT / "streams" / "client" / "pyproject.toml").read_text())["project"]
     assert project["dependencies"] == ["httpx2>=2"]
-    assert project["version"] == metadata("riffle-search")["Version"]
+    npm = json.loads((ROOT / "schemas" / "npm" / "package.json").read_text())
+    assert project["version"] == npm["version"] == metadata("riffle-search")["Version"]

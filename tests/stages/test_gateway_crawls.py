@@ -16,6 +16,7 @@ from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Chunked, Deduplicated, Indexed, PageRecord, Removed
 from streams.stores.protocols import CRAWL_BUCKETS, ApiKey, CrawlCounts, CrawlState, Site
+from streams.writing import crawls as writing_crawls
 from streams.writing import searchable
 from tests.stages.gateway_fakes import NOW, Dead, client, gateway
 
@@ -151,6 +152,18 @@ async def test_each_page_of_a_crawl_is_looked_at_once(stores: Stores, monkeypatc
     assert done[-1] == "done"
     assert set(looked) == set(pages)
     assert max(looked.count(each) for each in pages[:-1]) == 1
+
+
+async def test_a_list_looks_at_the_pages_of_some_crawls(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing_crawls, "LOOKED_CRAWLS", 2)
+    key = await key_of(stores)
+    async with client(gateway(stores, writes=Sent())) as web:
+        for number in range(5):
+            crawl = (await web.post(CRAWLS, json={"seeds": [f"{SEED}{number}"]}, headers=key)).json()
+            await crawled(stores, crawl["id"], page_id(SEED))
+        await stores.pages.put(page_id(SEED), Indexed.of_row({"url": SEED, "generation": 5}), 6)
+        states = [[each["state"] for each in (await web.get(CRAWLS, headers=key)).json()["crawls"]] for _ in range(3)]
+    assert [each.count("done") for each in states] == [2, 4, 5]
 
 
 async def test_pages_that_a_crawl_finds_later_are_looked_at_too(stores: Stores) -> None:

@@ -168,8 +168,8 @@ def crawl_routes(context: GatewayContext, crawls: Crawls, repetitions: Repetitio
     )
     async def list_crawls(charge: charged) -> CrawlList:
         async with writing(context):
-            found = [await _short(crawls, crawl) for crawl in await crawls.of_key(charge.key.id)]
-        return CrawlList(crawls=tuple(found))
+            found = await crawls.statuses(await crawls.of_key(charge.key.id))
+        return CrawlList(crawls=tuple(_answer(*each, ()) for each in found))
 
     @router.get(
         "/crawls/{crawl_id}",
@@ -205,11 +205,6 @@ async def find_crawl(context: GatewayContext, crawls: Crawls, charge: Charge, cr
     if found is None:
         raise ProblemError(_UNKNOWN)
     return found
-
-
-async def _short(crawls: Crawls, crawl: Crawl) -> CrawlAnswer:
-    progress = await crawls.progress(crawl)
-    return _answer(crawl, progress, await crawls.status(crawl, progress), ())
 
 
 async def _whole(context: GatewayContext, crawls: Crawls, crawl: Crawl, visible: Visible) -> CrawlAnswer:
