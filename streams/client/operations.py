@@ -39,6 +39,7 @@ from .types import (
     SimilarAnswer,
     Suggested,
     Tested,
+    WordsAnswer,
 )
 
 
@@ -238,6 +239,30 @@ def delete_pages(*, url: str = "", prefix: str = "") -> ApiRequest[PagesRemoved]
     prefix: In place of `url`: the beginning of the addresses, with the host and a `/`.
     """
     return request("DELETE", "/pages", {"url": url, "prefix": prefix})
+
+
+def site_words(name: str) -> ApiRequest[WordsAnswer]:
+    """The own words of a site.
+
+    The synonyms and pinned pages of the key's site.
+
+    name: The site's name.
+    """
+    return request("GET", f"/sites/{path_of(name)}/words", {})
+
+
+def put_site_words(
+    name: str, *, synonyms: Sequence[Sequence[str]] = (), pinned: dict[str, str] | None = None
+) -> ApiRequest[WordsAnswer]:
+    """Replace the own words of a site.
+
+    Searches of the site's own search use them after some 5 seconds. A pinned page has to be one of the site.
+
+    name: The site's name.
+    synonyms: Groups of 2 to 10 texts that mean the same, of few words.
+    pinned: Queries, each with the address of the page that comes first.
+    """
+    return request("PUT", f"/sites/{path_of(name)}/words", {}, body={"synonyms": list(synonyms), "pinned": pinned})
 
 
 def search(

@@ -844,6 +844,13 @@ class Version(TypedDict):
     url: str
 
 
+class WordsAnswer(TypedDict):
+    """The own words of a site, as they are compared with queries."""
+
+    synonyms: list[list[str]]
+    pinned: dict[str, str]
+
+
 class WrittenOperator(TypedDict):
     """An operator of the query, as it was written."""
 

@@ -55,6 +55,7 @@ from streams.gateway.suggest.service import SuggestService
 from streams.gateway.tools.http import ToolsEndpoint, install_tools
 from streams.gateway.writing.crawls import crawl_routes
 from streams.gateway.writing.pages import own_page_routes
+from streams.gateway.writing.sites import site_words_routes
 from streams.knowledge.lookup.source import PanelSource
 from streams.search.core import AnySource
 from streams.seen.stores import SeenStores
@@ -147,6 +148,7 @@ def create_app(
         stream_routes(context, guard, crawls, follow or no_kafka),
         hook_routes(context, guard, sender, repetitions),
         own_page_routes(context, OwnPages(stores, sender, settings.crawl, now), guard),
+        site_words_routes(context, guard),
         search_api_routes(gateway.search, guard),
         contents_routes(context, guard),
         feed_routes(gateway.search, guard, settings.gateway.public_url),

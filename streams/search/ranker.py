@@ -17,6 +17,7 @@ import structlog
 
 from streams.errors import DeadlineExceeded, SearchUnavailable
 from streams.search.deadline import Deadline
+from streams.search.own_words import put_pinned_first
 from streams.search.ranking.confidence import keep_nearest_only
 from streams.search.ranking.context import Pass, Ranked, RankingContext
 from streams.search.ranking.facets import count_facets
@@ -33,6 +34,7 @@ PASSES = (
     Pass("signals", add_signals, ("rerank", "priors", "clicks")),
     Pass("addresses", put_addressed_first),
     Pass("identifiers", put_identifiers_first),
+    Pass("pinned", put_pinned_first),
     Pass("facets", count_facets),
     Pass("checks", check_results),
     Pass("filters", filter_results, ("copies",)),

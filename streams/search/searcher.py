@@ -80,6 +80,8 @@ class Found:
     """The rare words of the query that each of the pages found does not have."""
     text: str = ""
     """The query without its operators."""
+    synonyms: str = ""
+    """The texts that were searched beside it, as the site's own words say."""
     operators: tuple[WrittenOperator, ...] = ()
     """The operators of the query, as they were written."""
     failed: tuple[Part, ...] = ()
@@ -150,6 +152,7 @@ class Searcher:
             missing=ranked.notes.missing,
             lacks={each.page_id: lacked_words(ranked.notes.rare, each.page_id) for each in shown},
             text=query.text,
+            synonyms=query.used.texts,
             operators=find_operators(request.text),
             failed=trace.failed,
             next=following,
@@ -221,6 +224,7 @@ class Searcher:
             block_list=await self._block_lists.current(),
             words=query.words,
             addresses=query.addresses,
+            pinned="" if query.request.sort == "date" else query.used.pinned,
             min_confidence=min_confidence(
                 trace.model,
                 query.conditions,
@@ -233,6 +237,7 @@ class Searcher:
             reader=reader_of(query.text, query.request.accepted),
             check_time=deadline.check,
         )
+        context.notes.passes |= query.used.explained()
         with trace.timed("rank_ms"):
             return await self._ranker.rank(context, deadline, trace)
 

@@ -19,7 +19,7 @@ def visible_to(site: Site | None, sites: Mapping[str, Site]) -> Visible:
         return Visible((), private_hosts(sites.values()))
     others = private_hosts(other for other in sites.values() if other.name != site.name)
     foreign = tuple(host for host in others if not any(is_below(own, [host]) for own in site.hosts))
-    visible = Visible((), foreign, only=site.hosts)
+    visible = Visible((), foreign, only=site.hosts, site=site)
     domains = (*site.hosts, *private_hosts(sites.values()))
     addresses = (address for address in (f"https://{domain}/" for domain in domains) if shows(visible, address))
     audiences = {audience_of(address, sites.values()) for address in addresses} - {EVERYBODY}

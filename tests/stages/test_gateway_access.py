@@ -169,11 +169,12 @@ def routes_of(routes: Any) -> dict[str, Any]:
     return found
 
 
-KEYED = ("/api/v1/crawls", "/api/v1/hooks", "/api/v1/changes")
+SITES = "/api/v1/sites"
+KEYED = ("/api/v1/crawls", "/api/v1/hooks", "/api/v1/changes", SITES)
 """The routes that answer nobody without a key: each request with one costs its key a unit."""
 
 
-@pytest.mark.parametrize("path", KEYED)
+@pytest.mark.parametrize("path", [path if path != SITES else f"{path}/docs/words" for path in KEYED])
 async def test_a_route_for_keys_alone_has_a_price(stores: Stores, path: str) -> None:
     header = await new_key(stores, per_minute=1, scopes=("write", "changes"))
     async with client(gateway(stores)) as web:

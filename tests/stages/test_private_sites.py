@@ -106,7 +106,7 @@ OF_BODIES = {
 OF_KEYS = {
     "/api/v1/pages", "/api/v1/crawls", "/api/v1/crawls/{}", "/api/v1/crawls/{}/events", "/api/v1/changes",
     "/api/v1/hooks", "/api/v1/hooks/{}", "/api/v1/hooks/{}/secret", "/api/v1/hooks/{}/test",
-    "/api/v1/hooks/{}/deliveries",
+    "/api/v1/hooks/{}/deliveries", "/api/v1/hooks/{}/on", "/api/v1/sites/{}/words",
 }  # fmt: skip
 
 

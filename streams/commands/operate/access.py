@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.table import Table
 
 from streams.clock import now_micros
@@ -26,9 +28,11 @@ from streams.commands.console import (
     table,
 )  # fmt: skip
 from streams.crawl.audiences import change_audiences
+from streams.crawl.domains import is_page_below
 from streams.errors import UsageError
 from streams.gateway.access.bucket import spending_of_day
 from streams.gateway.access.clients import ID_BYTES, PREFIX, READING_SCOPES, SCOPES, SECRET_BYTES, expires_at, make_key
+from streams.search.own_words import checked
 from streams.search.query_language.matching import ascii_host
 from streams.search.request import MAX_DOMAINS
 from streams.stores.opener import Stores, open_stores
@@ -214,6 +218,19 @@ def _date(micros: int) -> str:
 
 
 sites_app = command_group("Sites with a search of their own: make, list, remove.")
+MAX_WORDS_BYTES = 512 * 1024
+"""Maximum size of a file of own words (bytes)."""
+
+
+class OwnWords(BaseModel):
+    """The file of a site's own words."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    synonyms: list[list[str]] = []
+    pinned: dict[str, str] = {}
+
+
 _SITE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -221,34 +238,72 @@ _SITE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 @command
 async def add_site(
     name: Annotated[str, typer.Argument(help="Its name in addresses: /sites/NAME.")],
-    host: Annotated[list[str], typer.Option(help="A domain, with its subdomains. Give it once for each.")],
+    host: Annotated[
+        list[str] | None, typer.Option(help="A domain, with its subdomains. Give it once for each. Default: as it was.")
+    ] = None,
     title: Annotated[str, typer.Option(help="Its name for people. Default: NAME.")] = "",
     private: Annotated[bool, typer.Option("--private", help="Only keys of the site find its pages.")] = False,
+    words: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="A JSON file with its own words: synonyms and pinned pages."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a site, or replace it. Its search is at /sites/NAME. The box for other pages is printed.
 
-    Example:  riffle sites add docs --host docs.example.org --title "Our handbook"
+    Without --host, a site keeps its hosts, its title and whether it is private. It keeps its own words without --words.
+
+    Examples:
+
+        riffle sites add docs --host docs.example.org --title "Our handbook"
+        riffle sites add docs --words words.json
     """
     if not _SITE_NAME.fullmatch(name):
         raise UsageError(f"{name!r} can't be a name: up to 40 of a-z, 0-9 and -")
-    hosts = tuple(dict.fromkeys(ascii_host(each.strip().removeprefix("*.")) for each in host))
+    hosts = tuple(dict.fromkeys(ascii_host(each.strip().removeprefix("*.")) for each in host or ()))
     if "" in hosts or len(hosts) > MAX_DOMAINS:
         raise UsageError(f"give 1 to {MAX_DOMAINS} names of hosts, such as docs.example.org")
     settings = load_settings()
     if private and not settings.access.private_sites:
         raise UsageError("private sites need RIFFLE_ACCESS__PRIVATE_SITES=true, for this command and for the gateways")
     async with open_stores(settings, ["records", "vectors"]) as stores:
-        await _change_site(stores, name, Site(name, title or name, hosts, private))
-    made = Site(name, title or name, hosts, private)
+        known = {site.name: site for site in await stores.api_keys.sites()}.get(name)
+        if not hosts:
+            if known is None:
+                raise UsageError(f"there is no site {name!r}: give --host, for each of its domains")
+            made = replace(known, title=title or known.title, is_private=private or known.is_private)
+        else:
+            made = Site(name, title or name, hosts, private)
+        made = _with_words(made, known, words)
+        await _change_site(stores, name, made)
+    hosts, private = made.hosts, made.is_private
     says = f"The site {name} has {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}."
     box = "" if private else box_of(made, settings.gateway.public_url or settings.gateway.address)
     if box:
         says += f" Its search is at /sites/{name}, and this box leads to it:"
+    if made.synonyms or made.pinned:
+        says = f"{says} It has {len(made.synonyms)} groups of synonyms and {len(made.pinned)} pinned pages."
     found = {"name": name, "title": made.title, "hosts": list(hosts), "private": private, "box": box}
+    found |= {"synonyms": [list(group) for group in made.synonyms], "pinned": dict(made.pinned)}
     print_result(says, found, as_json)
     if box and not as_json:
         out.print(box, soft_wrap=True)
+
+
+def _with_words(site: Site, known: Site | None, file: Path | None) -> Site:
+    """Return the site with the own words of a file, or with those that it has. Raises UsageError."""
+    if file is None:
+        if known is None:
+            return site
+        pinned = [each for each in known.pinned if is_page_below(each[1], site.hosts)]
+        return replace(site, synonyms=known.synonyms, pinned=tuple(pinned))
+    try:
+        found = OwnWords.model_validate_json(file.read_bytes()[: MAX_WORDS_BYTES + 1])
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(step) for step in fault["loc"])
+        raise UsageError(f"{file}: {where or 'it'}: {fault['msg']}. It has `synonyms` and `pinned`") from None
+    return checked(site, found.synonyms, found.pinned.items())
 
 
 def box_of(site: Site, base: str) -> str:
@@ -310,7 +365,8 @@ async def list_sites(as_json: AsJson = False) -> None:
         sites = await stores.api_keys.sites()
     if as_json:
         print_json([
-            {"name": each.name, "title": each.title, "hosts": list(each.hosts), "private": each.is_private}
+            {"name": each.name, "title": each.title, "hosts": list(each.hosts), "private": each.is_private,
+             "synonyms": [list(group) for group in each.synonyms], "pinned": dict(each.pinned)}
             for each in sites
         ])  # fmt: skip
         return

@@ -136,6 +136,7 @@ EXAMPLES: dict[str, dict[str, Any]] = json.loads(
 )
 """An example of each answer, by its name. A test validates each against its schema."""
 EXAMPLES["crawls"] = {"crawls": [EXAMPLES["crawl"]]}
+EXAMPLES["words"] = {"synonyms": [["k8s", "kubernetes"]], "pinned": {"download": "https://docs.example/install"}}
 EXAMPLES["hooks"] = {"hooks": [EXAMPLES["hook"]]}
 EXAMPLES["entity"] = {"query": "albedo", "panel": EXAMPLES["panel"]}
 

@@ -41,7 +41,7 @@ MAX_FACET_VALUES = 8
 
 def to_search_answer(found: Found) -> SearchAnswer:
     request, trace = found.request, found.trace
-    words = query_words(found.text or request.text)
+    words = query_words(f"{found.text or request.text} {found.synonyms}".rstrip())
     return SearchAnswer(
         query=request.text,
         text=found.text,

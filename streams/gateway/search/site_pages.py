@@ -49,7 +49,7 @@ def site_routes(service: SearchService, guard: Guard, views: Views) -> APIRouter
             return RedirectResponse(again, 303)
         charge = await guard.charge_person(request)
         # Nobody who comes here has a key: a private site that has pages of these hosts keeps them.
-        visible = replace(await guard.visible_to_people(), only=found.hosts)
+        visible = replace(await guard.visible_to_people(), only=found.hosts, site=found)
         given = Parameters(page=page, cursor=cursor, host=host, language=language, sort=sort)
         running = service.start(q, visible, given, exact=True)
         answer = await running.answer()

@@ -122,8 +122,10 @@ def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[Pa
     }
     if measured.certain_score >= context.min_confidence:
         return pages
-    context.notes.nearest_only = True
     context.notes.facets.clear()
+    if pinned := [page for page in pages if "pinned" in context.notes.parts.get(page.page_id, ())]:
+        return pinned  # the site has an answer to this query, and only that
+    context.notes.nearest_only = True
     nearest = best_of_pages(context.found.dense)
     return sorted(pages, key=lambda page: -nearest.get(page.page_id, 0.0))[:MAX_NEAREST]
 

@@ -87,6 +87,8 @@ class RankingContext:
     """The terms of each word of the query. A statement has the word if it has one of them."""
     addresses: tuple[str, ...] = ()
     """The URLs that the query may be, if it is the address of a page."""
+    pinned: str = ""
+    """The URL of the page that the site has pinned for the query; empty: none."""
     min_confidence: float | None = None
     """The bound below which nothing was found (`confidence.py`). None: the results are not judged."""
     read: dict[str, Any] = field(default_factory=dict)

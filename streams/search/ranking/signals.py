@@ -165,6 +165,14 @@ SIGNALS = (
         "unit/search/ranking/test_named_pages.py",
         message("your query is its address"),
     ),
+    Signal(
+        "pinned",
+        "the site has pinned the page for this query: it is the first result of the site's own search",
+        "",
+        "0140",
+        "stages/test_own_words.py",
+        message("pinned by the site"),
+    ),
 )
 
 

@@ -168,11 +168,17 @@ async def _read_or_without_meaning(
 
 
 async def _add_addressed_pages(retrieval: Retrieval, query: IndexQuery, found: Candidates) -> Candidates:
-    """Return the lists with the page whose address the query is: few of its statements have words of an address."""
-    known = {hit.payload.url for hit in (*found.dense, *found.sparse)} if query.addresses else set()
-    if not query.addresses or not known.isdisjoint(query.addresses):
+    """Return the lists with the page whose address the query is: few of its statements have words of an address.
+
+    A page that the site has pinned for the query may have none of its words, either.
+    """
+    known = {hit.payload.url for hit in (*found.dense, *found.sparse)} if query.addressed else set()
+    wanted = () if not known.isdisjoint(query.addresses) else query.addresses
+    if query.used.pinned and query.used.pinned not in known:
+        wanted = (*wanted, query.used.pinned)
+    if not wanted:
         return found
-    of_page = await retrieval.of_pages(list(map(page_id, query.addresses)), dense=query.dense, sparse=query.sparse)
+    of_page = await retrieval.of_pages(list(map(page_id, wanted)), dense=query.dense, sparse=query.sparse)
     return _append(found, of_page)
 
 

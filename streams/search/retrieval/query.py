@@ -7,6 +7,7 @@ from streams.errors import SearchUnavailable
 from streams.pages.text.tokens import index_words, is_spaceless, word_spans
 from streams.plain_text import message
 from streams.search.deadline import Deadline, OnFailure
+from streams.search.own_words import NONE_USED, Used, add_synonyms, used_by
 from streams.search.query_language.operators import SITE, Conditions, narrow
 from streams.search.query_language.query import find_addresses, parse_query
 from streams.search.ranking.confidence import NamedWord
@@ -44,6 +45,13 @@ class IndexQuery:
     """The URLs that the query may be, if it is the address of a page."""
     in_use: ModelInUse | None = None
     """The model of the vector, and the collection to read."""
+    used: Used = NONE_USED
+    """The own words of the site that the query uses."""
+
+    @property
+    def addressed(self) -> tuple[str, ...]:
+        """The URLs of pages that are among the results if they are there: named by the query, or pinned by the site."""
+        return (*self.addresses, self.used.pinned) if self.used.pinned else self.addresses
 
     @property
     def collection(self) -> str | None:
@@ -69,8 +77,11 @@ class QueryReader:
         parsed = parse_query(request.text)
         with trace.timed("terms_ms"):
             language = request.languages[0] if len(request.languages) == 1 else ""
-            named = named_query_words(parsed.text, language)
-            sparse = _note_words(query_vector(parsed.text, language), trace)
+            used = used_by(parsed.text, request.text, request.visible.site)
+            named, vector = named_query_words(parsed.text, language), query_vector(parsed.text, language)
+            if used.synonyms:
+                named, vector = add_synonyms(named, vector, used, language)
+            sparse = _note_words(vector, trace)
         in_use = await self._searched.look()
         dense = await self._make_dense(parsed.text, request.visible, in_use, deadline, trace)
         if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
@@ -91,6 +102,7 @@ class QueryReader:
             parsed.has_text,
             find_addresses(parsed.text),
             in_use,
+            used,
         )
 
     async def _make_dense(

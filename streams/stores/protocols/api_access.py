@@ -46,6 +46,10 @@ class Site:
     """Domains, with their subdomains."""
     is_private: bool = False
     """True: its pages are found only by its own search, with a key of the site."""
+    synonyms: tuple[tuple[str, ...], ...] = ()
+    """Groups of texts that mean the same in searches of the site (`streams.search.own_words`)."""
+    pinned: tuple[tuple[str, str], ...] = ()
+    """Queries, normalized, each with the address of the page that comes first."""
     stored: Row | None = field(default=None, repr=False, compare=False)
 
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from streams.models.protocols import ModelInfo
+from streams.stores.protocols.api_access import Site
 from streams.stores.statement_payload import StatementPayload
 
 
@@ -44,6 +45,8 @@ class Visible:
     statements for everybody and for these audiences: the words of each private audience are counted apart."""
     only: tuple[str, ...] = ()
     """Domains of which the reader sees pages, with their subdomains, and no others. Empty: of all."""
+    site: Site | None = None
+    """The site whose search the reader uses: its own words count. It says nothing about who sees what."""
 
     @property
     def is_limited(self) -> bool:

@@ -1,7 +1,9 @@
 """`riffle sites`: who finds the pages of a site after each change, also if the index was away during the first try."""
 
 import asyncio
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -79,3 +81,32 @@ def test_who_finds_the_pages(
         assert result.stderr.startswith("Error: Qdrant is away"), result.output
     CliRunner().invoke(app, ["sites", *command])
     assert asyncio.run(audiences(stores, collection)) == expected, why
+
+
+def test_own_words_come_from_a_file_and_stay_when_the_site_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stores = open_in_memory(monkeypatch, access)
+    asyncio.run(prepare(stores, [OPEN]))
+    file = tmp_path / "words.json"
+    given = {"synonyms": [["K8s", "kubernetes"]], "pinned": {"Help!": "https://wiki.example/help"}}
+    file.write_text(json.dumps(given))
+    made = CliRunner().invoke(app, ["sites", "add", "wiki", "--words", str(file)])
+    assert "It has 1 groups of synonyms and 1 pinned pages." in made.output, made.output
+    CliRunner().invoke(app, ["sites", "add", "wiki", "--host", "wiki.example", "--title", "New"])
+    (site,) = asyncio.run(stores.api_keys.sites())
+    assert (site.title, site.hosts) == ("New", ("wiki.example",))
+    assert (site.synonyms, site.pinned) == ((("k8s", "kubernetes"),), (("help", "https://wiki.example/help"),))
+    CliRunner().invoke(app, ["sites", "add", "wiki", "--host", "shop.example"])
+    (site,) = asyncio.run(stores.api_keys.sites())
+    assert (len(site.synonyms), site.pinned) == (1, ()), "no page of a host that left"
+    for content, message in (
+        ("[]", "It has `synonyms` and `pinned`"),
+        ('{"pinned": {"a": "https://bank.example/"}}', "has no page"),
+        ('{"more": 1}', "more:"),
+    ):
+        file.write_text(content)
+        refused = CliRunner().invoke(app, ["sites", "add", "wiki", "--words", str(file)])
+        assert (refused.exit_code, message in refused.output) == (2, True), refused.output
+    unknown = CliRunner().invoke(app, ["sites", "add", "other", "--words", str(file)])
+    assert "there is no site 'other'" in unknown.output

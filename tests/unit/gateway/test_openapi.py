@@ -64,6 +64,7 @@ def test_every_route_of_the_api_is_in_it(document: dict[str, Any]) -> None:
         "/api/v1/hooks/{hook_id}/test",
         "/api/v1/hooks/{hook_id}/deliveries",
         "/api/v1/changes",
+        "/api/v1/sites/{name}/words",
         "/healthz",
         "/readyz",
         "/metrics",
