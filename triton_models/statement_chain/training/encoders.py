@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from streams.errors import UsageError
 from streams.models.inference.packed.packed_file import read_packed
 from streams.models.inference.repository import Parameters, find_file, parameters_of, read_config
 from triton_models.export_e5 import SOURCE
+from triton_models.safetensors_file import read_safetensors
 
 LOCAL = Path(__file__).parents[2] / "local"
 SUMS = "SHA256SUMS"
@@ -112,7 +112,7 @@ _DISTILBERT = {
     "down": "ffn.lin2",
     "norm": "output_layer_norm",
 }
-_PACKED = {
+PACKED_PARTS = {
     "query": "q",
     "key": "k",
     "value": "v",
@@ -147,7 +147,7 @@ def _embeddings(prefix: str) -> dict[str, str]:
 
 
 def _read_minilm(find: Find, layers: int) -> Weights:
-    given = _safetensors(find(WEIGHTS))
+    given = read_safetensors(find(WEIGHTS))
     names = _names(_embeddings("embeddings"), _BERT, "encoder.layer.{}", layers, "weight", "bias")
     tensors = {own: given[theirs] for own, theirs in names.items()}
     tensors["places.weight"] = tensors["places.weight"] + given["embeddings.token_type_embeddings.weight"][0]
@@ -155,7 +155,7 @@ def _read_minilm(find: Find, layers: int) -> Weights:
 
 
 def _read_distilbert(find: Find, layers: int) -> Weights:
-    config, given = json.loads(find(CONFIG).read_text()), _safetensors(find(WEIGHTS))
+    config, given = json.loads(find(CONFIG).read_text()), read_safetensors(find(WEIGHTS))
     # A network with a head for another purpose has the encoder below this name.
     root = "distilbert." if "distilbert.embeddings.word_embeddings.weight" in given else ""
     embeddings, layer = _embeddings(f"{root}embeddings"), f"{root}transformer.layer.{{}}"
@@ -171,17 +171,10 @@ def _read_packed(find: Find, layers: int) -> Weights:
     embeddings = {"words.weight": "emb.word", "norm.weight": "emb.ln.w", "norm.bias": "emb.ln.b"}
     tensors = {
         own: model.blocks[theirs].floats() if theirs in model.blocks else model.vectors[theirs]
-        for own, theirs in _names(embeddings, _PACKED, "l{}", layers, "w", "b").items()
+        for own, theirs in _names(embeddings, PACKED_PARTS, "l{}", layers, "w", "b").items()
     }
     places = model.vectors["emb.pos"].reshape(model.positions, -1) + model.vectors["emb.type"][: model.hidden]
     return Weights(model.heads, model.epsilon, {**tensors, "places.weight": places})
-
-
-def _safetensors(path: Path) -> dict[str, NDArray[Any]]:
-    from safetensors.numpy import load_file  # of the group `training`
-
-    found: dict[str, NDArray[Any]] = load_file(path)
-    return found
 
 
 def _packaged(model: str, source: str, sha256: str) -> dict[str, str]:
