@@ -2,12 +2,13 @@
 
     python -m triton_models.calibrate sbert [WEB...]
     python -m triton_models.calibrate e5 [WEB...]
-    python -m triton_models.calibrate --mean sbert_e5 e5 FILE
+    python -m triton_models.calibrate --mean e5 FILE
 
 WEB holds HOST/path pages (default: the bundled web), or is a file with a text on each line. Their statements pass
 through the network in single precision, and the extremes of each column are noted. The file is written beside the
 model and beside the one for queries, with its checksum in their config.pbtxt. For `e5`, the texts should be in many
-languages. With `--mean`, the mean of their vectors is written for a pair of models (`mean.npy`), in place of ranges.
+languages. With `--mean`, three quarters of the mean of their vectors are written (`mean.npy`), which the model
+subtracts, and no ranges.
 New ranges, or a new mean, make other vectors: give the model a new version by hand.
 """
 
@@ -35,6 +36,9 @@ from streams.models.inference.repository import Parameters, find_file, parameter
 LOCAL = Path(__file__).parent / "local"
 PAGES, TEXTS = 60, 600
 """Number of pages of a web, and of texts of all webs."""
+SHARE = 0.75
+"""The share of the mean vector that a model subtracts. All of it is too much for questions in another language than the
+pages', and less leaves the vectors of the pair too near to each other (docs/decisions/0133)."""
 CHECKSUM = r'({}_sha256" value \{{ string_value: ")[0-9a-f]*'
 KEPT = {
     "sbert": re.compile(r"node_gelu(_[123])?|node_view_\d+"),
@@ -50,14 +54,15 @@ def main() -> None:
     parser.add_argument("model", choices=sorted(KEPT))
     parser.add_argument("webs", nargs="*", type=Path, metavar="WEB")
     parser.add_argument("--repository", type=Path, default=LOCAL, help="folder of the model (default: local)")
-    parser.add_argument("--mean", metavar="PAIR", help="write the mean vector for this pair of models, and no ranges")
+    parser.add_argument("--mean", action="store_true", help="write the mean of the vectors, and no ranges")
     arguments = parser.parse_args()
     folder = arguments.repository / arguments.model
     parameters = parameters_of(read_config(folder))
     samples = texts(arguments.webs, parameters.get("query_prefix", ""), parameters.get("passage_prefix", ""))
     if arguments.mean:
-        mean = SentenceEncoder(parameters, folder / "1").embed(samples).mean(axis=0)
-        store(arguments.repository, arguments.mean, "mean.npy", lambda path: np.save(path, mean))
+        without = {name: value for name, value in parameters.items() if not name.startswith("mean_")}
+        mean = np.float32(SHARE) * SentenceEncoder(without, folder / "1").embed(samples).mean(axis=0)
+        store(arguments.repository, arguments.model, "mean.npy", lambda path: np.save(path, mean))
         return
     ranges = measure(parameters, folder / "1", samples, KEPT[arguments.model])
     store(arguments.repository, arguments.model, "activations.npz", lambda path: write_ranges(path, ranges))

@@ -9,6 +9,9 @@ answer is compared with its request (`seals.find_read_fault`).
                      attention_mask   INT64 [n, tokens]
                      -> embedding     FP32 [n, dimensions]
                      -> read          INT64 [n, 1]
+    a pair           the same of both encoders (`pair_tokens`)
+                     -> embedding     FP32 [n, dimensions of both]
+                     -> read          INT64 [n, 2]
     statement_chain  input_ids        INT64 [tokens]
                      membership       FP32 [sentences, tokens]: 1 where a token is a sentence's
                      -> need, leaf    FP32 [sentences]
@@ -28,6 +31,7 @@ answer is compared with its request (`seals.find_read_fault`).
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,10 +41,12 @@ from streams.errors import StoreUnavailable
 from streams.models.batches import gather_all
 from streams.models.inference.chain_encoder import OUTPUTS, Batch, ChainReader
 from streams.models.inference.cross_encoder import Floats, read_scores
+from streams.models.inference.packed.graph import FIRST
+from streams.models.inference.pair_tokens import PairTokens
 from streams.models.inference.pairs import IDS, MASK, Feeds, PairTokenizer
-from streams.models.inference.repository import parameters_of, prefixes_of
+from streams.models.inference.repository import Parameters, parameters_of, prefixes_of
 from streams.models.inference.seals import find_read_fault, read_checksums
-from streams.models.inference.tokenizing import PaddedTokenizer, unpack_tokenizer
+from streams.models.inference.tokenizing import PaddedTokenizer, Tokens, unpack_tokenizer
 from streams.models.protocols import Link, Vectors
 from streams.models.triton_connection import Tensor, TritonConnection
 
@@ -51,35 +57,54 @@ BATCHES_AT_ONCE = 4
 
 def is_graph(config: Mapping[str, Any]) -> bool:
     """Return True if the model takes token ids, by its configuration."""
-    return IDS in [tensor.get("name") for tensor in config.get("input", [])]
+    return IDS in _inputs(config)
+
+
+def _inputs(config: Mapping[str, Any]) -> list[str]:
+    return [tensor.get("name", "") for tensor in config.get("input", [])]
 
 
 class EmbeddingGraph:
-    """The graph of an embedding model."""
+    """The graph of an embedding model, or of a pair of them."""
 
     def __init__(self, connection: TritonConnection, name: str, config: Mapping[str, Any]) -> None:
         parameters, where = parameters_of(config), f"Triton at {connection.url}, model {name}"
-        tokenizer = unpack_tokenizer(parameters, where)
-        try:
-            sizes = {"max_tokens": int(parameters["max_tokens"]), "pad_to": int(parameters["pad_to"])}
-        except (KeyError, ValueError) as error:
-            raise StoreUnavailable(f"{where}: its parameter {error} is missing or no number") from error
         self._connection, self._name = connection, name
-        self._tokenizer = PaddedTokenizer(tokenizer, **sizes, prefixes=prefixes_of(parameters))
+        prefixes = prefixes_of(parameters)
+        self._tokenizer = _padded_tokenizer(parameters, where, prefixes=prefixes)
+        self._pair: PairTokens | None = None
+        if FIRST + IDS in _inputs(config):
+            self._pair = PairTokens(_padded_tokenizer(parameters, where, of=FIRST), self._tokenizer, prefixes)
 
     async def embed(self, texts: Sequence[str], width: int, seconds: float, priority: int) -> Vectors:
         """Return the vectors of one batch. Raises the errors of `TritonConnection.infer`."""
-        ids, mask = await asyncio.to_thread(self._tokenizer.encode, texts)
-        checksums = read_checksums(ids, mask)
+        tokens = await asyncio.to_thread(self._encode, texts)
+        checksums = np.concatenate([read_checksums(*both) for both in tokens], axis=1)
+        names = [prefix + name for prefix in ("", FIRST) for name in (IDS, MASK)]
         vectors, _ = await self._connection.infer(
             self._name,
-            [_tensor(IDS, ids), _tensor(MASK, mask)],
+            [_tensor(name, values) for name, values in zip(names, chain.from_iterable(tokens), strict=False)],
             ["embedding", READ],
             seconds,
             lambda tensors: find_read_fault(checksums, [(len(texts), width)], tensors),
             priority,
         )
         return vectors
+
+    def _encode(self, texts: Sequence[str]) -> list[tuple[Tokens, Tokens]]:
+        return self._pair.encode(texts) if self._pair else [self._tokenizer.encode(texts)]
+
+
+def _padded_tokenizer(
+    parameters: Parameters, where: str, of: str = "", prefixes: Sequence[str] = ()
+) -> PaddedTokenizer:
+    """Return the tokenizer of a graph, by the parameters whose names begin with `of`. Raises StoreUnavailable."""
+    tokenizer = unpack_tokenizer(parameters, where, of)
+    try:
+        sizes = {"max_tokens": int(parameters[f"{of}max_tokens"]), "pad_to": int(parameters["pad_to"])}
+    except (KeyError, ValueError) as error:
+        raise StoreUnavailable(f"{where}: its parameter {error} is missing or no number") from error
+    return PaddedTokenizer(tokenizer, **sizes, prefixes=prefixes)
 
 
 class ChainGraph:
@@ -123,7 +148,7 @@ class RerankGraph:
     def __init__(self, connection: TritonConnection, name: str, config: Mapping[str, Any]) -> None:
         parameters, where = parameters_of(config), f"Triton at {connection.url}, model {name}"
         self._connection, self._name = connection, name
-        self._inputs = [tensor["name"] for tensor in config["input"]]
+        self._inputs = _inputs(config)
         self._classes = next(int(tensor["dims"][0]) for tensor in config["output"] if tensor["name"] == LOGITS)
         self._batch_size = int(config.get("max_batch_size", 0)) or 1
         try:

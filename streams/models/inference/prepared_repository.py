@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.errors import UsageError
+from streams.models.inference.repository import MEMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Changes:
     preferred_sizes: tuple[int, ...] = ()
     """Preferred batch sizes of models with dynamic batching. Sizes above a model's maximum are left out."""
     only: tuple[str, ...] = ()
-    """Copy only the first of these models that the repository has. Empty: all."""
+    """Copy only the first of these models that the repository has, with its members inside. Empty: all."""
 
 
 def prepare_repository(source: Path, destination: Path, changes: Changes) -> list[str]:
@@ -40,6 +41,9 @@ def prepare_repository(source: Path, destination: Path, changes: Changes) -> lis
     if source != destination:
         for model in chosen:
             shutil.copytree(source / model, destination / model, dirs_exist_ok=True)
+            for member in _members(source / model) if changes.only else ():
+                # Inside of the model, where the server does not load it as a model of its own.
+                shutil.copytree(source / member, destination / model / MEMBERS / member, dirs_exist_ok=True)
     for model in chosen:
         _change_file(destination / model / "config.pbtxt", model, changes)
     return chosen
@@ -51,6 +55,12 @@ def _first_of(source: Path, models: Sequence[str], wanted: Sequence[str]) -> lis
     if first is None:
         raise UsageError(f"there is no model {' or '.join(wanted)} in {source}; the models are {', '.join(models)}")
     return [first]
+
+
+def _members(model: Path) -> list[str]:
+    """Return the names of the models that a pair consists of."""
+    parameters = _read(model / "config.pbtxt").parameters
+    return parameters[MEMBERS].string_value.split() if MEMBERS in parameters else []
 
 
 def _read(path: Path) -> Any:

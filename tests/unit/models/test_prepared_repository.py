@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import UsageError
+from streams.models.inference.pair_encoder import check_model_files
 from streams.models.inference.prepared_repository import Changes, prepare_repository
 from streams.models.inference.repository import model_info, parameters_of, read_config
 
@@ -83,6 +84,14 @@ def test_a_server_for_queries_has_the_model_for_queries_alone(
     assert sorted(path.name for path in tmp_path.iterdir()) == models
     for model in models:
         assert {kind for kind, _ in groups(read_config(tmp_path / model))} <= {"KIND_CPU"}
+
+
+def test_a_pair_alone_has_its_members_inside(tmp_path: Path) -> None:
+    wanted = Changes(only=("absent", "sbert_e5"))
+    assert prepare_repository(LOCAL, tmp_path / "models", wanted) == ["sbert_e5"]
+    assert sorted(each.name for each in (tmp_path / "models").iterdir()) == ["sbert_e5"], "no model but the pair"
+    folder = tmp_path / "models" / "sbert_e5"
+    check_model_files(parameters_of(read_config(folder)), folder / "1")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from streams.models import triton, triton_connection
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.link_columns import NAMES
+from streams.models.inference.packed.graph import FIRST
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
 from streams.models.inference.runtimes import session_options
 from streams.models.inference.seals import SEAL, read_checksums, seal_rows, seal_whole
@@ -252,6 +253,42 @@ async def test_clients_write_the_words_of_the_model_before_each_text(
     assert (query == await plain.embed(["where is The log."], "passage")).all()
     assert (passage == await plain.embed(["this is The log."], "query")).all()
     assert (shortened == await plain.embed([f"this is {title}"], "passage")).all()
+
+
+@pytest.fixture
+def pair(server: Server, parameters: dict[str, str]) -> None:
+    """A pair at the server, both of whose networks are the local model."""
+    tokenizer = find_file(parameters, "tokenizer", LOCAL / "sbert" / "1").read_bytes()
+    alone = server.graphs["sbert"]
+
+    def both(feeds: Feeds) -> Feeds:
+        parts = [
+            alone({name: feeds[prefix + name] for name in ("input_ids", "attention_mask")}) for prefix in ("", FIRST)
+        ]
+        return {name: np.concatenate([part[name] for part in parts], axis=1) for name in ("embedding", "read")}
+
+    server.configs["sbert_e5"] = config_of("sbert_e5", tokenizer, **pack_tokenizer(tokenizer, FIRST))
+    server.graphs["sbert_e5"] = both
+
+
+@pytest.mark.usefixtures("pair")
+async def test_both_networks_of_a_pair_read_a_text_in_one_request(
+    connection: TritonConnection, settings: TritonSettings, server: Server, parameters: dict[str, str]
+) -> None:
+    embedder, alone = (
+        TritonEmbedder(connection, settings.model_copy(update={"model": "sbert_e5"})),
+        SentenceEncoder(parameters, LOCAL / "sbert" / "1"),
+    )
+    before = server.infers
+    found = await embedder.embed(["Readers wait for the log.", "Leser warten."], "query")
+    assert server.infers == before + 1
+    expected = alone.embed(["query: Readers wait for the log.", "query: Leser warten."])
+    assert (found[:, :384] * expected).sum(axis=1).min() > 0.98
+    assert found[0, 384:] @ alone.embed(["Readers wait for the log."])[0] > 0.98, "without the word of the other model"
+    assert found[1, 384:] @ alone.embed(["Leser warten."])[0] < 0.9, "it is given no text in another language"
+    server.spoil = lambda outputs: {**outputs, "read": outputs["read"] + np.array([0, 1])}
+    with pytest.raises(ForeignAnswer, match="2 of 4 rows were read from other tokens"):
+        await embedder.embed(["Readers wait for the log.", "Leser warten."], "query")
 
 
 async def test_links_are_those_of_the_same_file_in_this_process(connection: TritonConnection) -> None:

@@ -3,51 +3,76 @@
 The word embeddings are four fifths of the weights, and a text reads a few rows of them. So the rows are looked up in 4
 bits and unpacked behind the lookup: the same numbers, at a seventh of their size in 32 bits. The weights of the
 products have 32 or 16 bits, or 8 bits with a scale for each column. Queries, keys and values are one product.
+
+A pair of models is one graph, too (`pair_network`): two networks, each with token ids of its own, and one vector.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streams.models.inference.packed import onnx_bytes as onnx
-from streams.models.inference.packed.packed_file import ZERO, Floats, PackedModel
+from streams.models.inference.packed.packed_file import ZERO, Bert, Blocks, Floats
 
 Precision = Literal["fp32", "fp16", "int8"]
 OPERATORS, FORMAT = 17, 8
 """The set of operators, and the version of the format that belongs to it."""
 FUSED_OPERATORS = "com.microsoft"
 IDS, MASK, HIDDEN, EMBEDDING = "input_ids", "attention_mask", "last_hidden_state", "embedding"
+FIRST = "first_"
+"""The begin of the names of the first network's tensors and parameters, where a model is a pair."""
+VECTOR = "vector"
+"""The vector of one network of a pair."""
 FAR = -10_000.0
 """The number that is added to the score of a token that is padding. Half precision holds it."""
 LARGEST_WEIGHT = 127
+HALF = 0.5**0.5
+"""The length of each half of a pair's vector."""
 
 
-def network(model: PackedModel, precision: Precision) -> bytes:
+def network(model: Bert, precision: Precision) -> bytes:
     """Return the network up to its last layer, for `SentenceEncoder`: shape (texts, tokens, hidden)."""
     graph = _Graph(model, precision)
     graph.layers()
     return graph.file(HIDDEN, ("batch", "tokens", model.hidden))
 
 
-def pooled_network(model: PackedModel, precision: Precision) -> bytes:
-    """Return the network with the vectors of texts, of unit length."""
+def pooled_network(model: Bert, precision: Precision, mean: Floats) -> bytes:
+    """Return the network with the vectors of texts, of unit length. `mean` is subtracted from each vector before."""
     graph = _Graph(model, precision, fused=precision == "fp16")
     graph.layers()
-    graph.pool()
+    graph.pool(EMBEDDING, mean)
     return graph.file(EMBEDDING, ("batch", model.hidden))
+
+
+def pair_network(first: Bert, second: Bert, precision: Precision, mean: Floats) -> bytes:
+    """Return both networks with the vectors of a pair, of unit length. `mean` is subtracted from the second's vectors.
+
+    The first network's tensors have its prefix. A text that it does not read has the id 0 in its first place, where
+    each other text has the mark of its beginning.
+    """
+    graph = _Graph(second, precision, fused=precision == "fp16")
+    other = replace(graph, model=first, prefix=FIRST)  # with the same lists of operations and constants
+    for one, own_mean in ((other, None), (graph, mean)):
+        one.layers()
+        one.pool(VECTOR, own_mean)
+    graph.join()
+    return graph.file(EMBEDDING, ("batch", first.hidden + second.hidden), ("", FIRST))
 
 
 @dataclass(slots=True)
 class _Graph:
     """Operations and constants. A method adds operations, and returns or takes names of tensors."""
 
-    model: PackedModel
+    model: Bert
     precision: Precision
     fused: bool = False
     """Attention is one operator of ONNX Runtime, which is quicker on GPUs (`fused_attention`)."""
+    prefix: str = ""
+    """The begin of the names of all tensors of this network in the file."""
     nodes: list[bytes] = field(default_factory=list)
     constants: dict[str, bytes] = field(default_factory=dict)
 
@@ -55,9 +80,13 @@ class _Graph:
     def _kind(self) -> type[np.floating[Any]]:
         return np.float16 if self.precision == "fp16" else np.float32
 
-    def file(self, output: str, dims: tuple[str | int, ...]) -> bytes:
-        """Return the ONNX file with this output."""
-        inputs = [onnx.value(name, onnx.INT64, ("batch", "tokens")) for name in (IDS, MASK)]
+    def file(self, output: str, dims: tuple[str | int, ...], prefixes: Sequence[str] = ("",)) -> bytes:
+        """Return the ONNX file with this output. `prefixes` are the prefixes of its networks."""
+        inputs = [
+            onnx.value(prefix + name, onnx.INT64, ("batch", f"{prefix}tokens"))
+            for prefix in prefixes
+            for name in (IDS, MASK)
+        ]
         graph = b"".join(onnx.field(1, each) for each in self.nodes) + onnx.text(2, "multilingual-e5-small")
         graph += b"".join(onnx.field(5, each) for each in self.constants.values())
         graph += b"".join(onnx.field(11, each) for each in inputs)
@@ -75,8 +104,11 @@ class _Graph:
             states = self._layer(f"l{layer}", states)
         self._add("Cast", [states], HIDDEN, onnx.attribute("to", onnx.FLOAT))
 
-    def pool(self) -> None:
-        """Add the mean of the tokens of each text, divided by its length."""
+    def pool(self, output: str, mean: Floats | None) -> None:
+        """Add the mean of the tokens of each text, divided by its length: `output`.
+
+        `mean` is the mean vector of texts. If there is one, it is subtracted, and the rest divided by its length.
+        """
         self._add("Cast", [MASK], "is_token", onnx.attribute("to", onnx.FLOAT))
         self._add("Unsqueeze", ["is_token", self._integers("last", [2])], "weights")
         self._add("Mul", [HIDDEN, "weights"], "weighted")
@@ -84,7 +116,25 @@ class _Graph:
         self._add("ReduceSum", ["weighted", tokens], "sums", keep)
         self._add("ReduceSum", ["weights", tokens], "counts", keep)
         self._add("Div", ["sums", "counts"], "means")
-        self._add("LpNormalization", ["means"], EMBEDDING, onnx.attribute("axis", 1), onnx.attribute("p", 2))
+        pooled, length = "means", (onnx.attribute("axis", 1), onnx.attribute("p", 2))
+        if mean is not None:
+            self._add("LpNormalization", [pooled], "directions", *length)
+            self._add("Sub", ["directions", self._constant("mean", mean)], "moved")
+            pooled = "moved"
+        self._add("LpNormalization", [pooled], output, *length)
+
+    def join(self) -> None:
+        """Add the vectors of a pair out of the vectors of both networks: EMBEDDING."""
+        begin = self._integers("pair.begin", [0])
+        self._add("Gather", [FIRST + IDS, begin], "pair.begins", onnx.attribute("axis", 1))
+        self._add("Cast", ["pair.begins"], "pair.is_read", onnx.attribute("to", onnx.BOOL))
+        self._add("Cast", ["pair.is_read"], "pair.read", onnx.attribute("to", onnx.FLOAT))
+        self._add("Mul", ["pair.read", self._single("pair.half", HALF)], "pair.first_length")
+        self._add("Mul", ["pair.read", self._single("pair.rest", 1 - HALF)], "pair.shorter_by")
+        self._add("Sub", [self._single("pair.whole", 1.0), "pair.shorter_by"], "pair.second_length")
+        self._add("Mul", [FIRST + VECTOR, "pair.first_length"], "pair.first")
+        self._add("Mul", [VECTOR, "pair.second_length"], "pair.second")
+        self._add("Concat", ["pair.first", "pair.second"], EMBEDDING, onnx.attribute("axis", 1))
 
     def _mask(self) -> None:
         """Add what attention needs to leave padding out: `padding`."""
@@ -97,7 +147,23 @@ class _Graph:
         self._add("Unsqueeze", ["distances", self._integers("heads_and_tokens", [1, 2])], "padding")
 
     def _embeddings(self) -> str:
-        words, kind = self.model.blocks["emb.word"], onnx.TYPES[np.dtype(self._kind).name]
+        words = self.model.words
+        if isinstance(words, Blocks):
+            self._unpacked_words(words)
+        else:
+            self._constant("words", words.astype(self._kind))
+            self._add("Gather", ["words", IDS], "word_vectors")
+        places = self.model.vectors["emb.pos"].reshape(self.model.positions, -1)
+        # All tokens are of the first kind.
+        self._constant("places", (places + self.model.vectors["emb.type"][: self.model.hidden]).astype(self._kind))
+        self._add("Shape", [IDS], "length", onnx.attribute("start", 1), onnx.attribute("end", 2))
+        self._add("Slice", ["places", self._integers("start", [0]), "length", self._integers("rows_of", [0])], "place")
+        self._add("Add", ["word_vectors", "place"], "embedded")
+        return self._normalize("emb.ln", "embedded")
+
+    def _unpacked_words(self, words: Blocks) -> None:
+        """Add the rows of the word embeddings, unpacked: `word_vectors`."""
+        kind = onnx.TYPES[np.dtype(self._kind).name]
         self._constant("words", words.packed)
         self._constant("word_scales", words.scales[:, :, None])
         self._add("Gather", ["words", IDS], "bytes")
@@ -112,13 +178,6 @@ class _Graph:
         self._add("Cast", ["half_scales"], "scales", onnx.attribute("to", kind))
         self._add("Mul", ["centred", "scales"], "blocks")
         self._add("Reshape", ["blocks", self._integers("rows", [0, 0, self.model.hidden])], "word_vectors")
-        places = self.model.vectors["emb.pos"].reshape(self.model.positions, -1)
-        # All tokens are of the first kind.
-        self._constant("places", (places + self.model.vectors["emb.type"][: self.model.hidden]).astype(self._kind))
-        self._add("Shape", [IDS], "length", onnx.attribute("start", 1), onnx.attribute("end", 2))
-        self._add("Slice", ["places", self._integers("start", [0]), "length", self._integers("rows_of", [0])], "place")
-        self._add("Add", ["word_vectors", "place"], "embedded")
-        return self._normalize("emb.ln", "embedded")
 
     def _layer(self, name: str, states: str) -> str:
         attended = self._attention(name, states)
@@ -190,7 +249,7 @@ class _Graph:
         return f"{name}.out"
 
     def _weights(self, name: str) -> Floats:
-        return self.model.blocks[f"{name}.w"].floats().T
+        return self.model.weights(f"{name}.w").T
 
     def _bias(self, name: str) -> Floats:
         return self.model.vectors[f"{name}.b"]
@@ -201,16 +260,23 @@ class _Graph:
     def _number(self, name: str, value: float) -> str:
         return self._constant(name, np.array(value, self._kind))
 
+    def _single(self, name: str, value: float) -> str:
+        """Add a number in single precision, which all vectors of texts have."""
+        return self._constant(name, np.array(value, np.float32))
+
     def _integers(self, name: str, values: Sequence[int]) -> str:
         return self._constant(f"{name}_shape", np.array(values, np.int64))
 
     def _constant(self, name: str, values: NDArray[Any]) -> str:
-        self.constants[name] = onnx.tensor(name, values)
+        """Add a constant, and return its name without the prefix, which `_add` writes."""
+        own = self.prefix + name
+        self.constants[own] = onnx.tensor(own, values)
         return name
 
     def _add(
         self, kind: str, inputs: list[str], output: str | list[str], *attributes: bytes, fused: bool = False
     ) -> None:
-        name = output if isinstance(output, str) else output[0]
-        made = onnx.node(kind, inputs, output, *attributes, name=name)
+        read = [name and self.prefix + name for name in inputs]  # an input without a name is one that is left out
+        outputs = [self.prefix + name for name in ([output] if isinstance(output, str) else output)]
+        made = onnx.node(kind, read, outputs, *attributes, name=outputs[0])
         self.nodes.append(made + onnx.text(7, FUSED_OPERATORS) if fused else made)

@@ -17,7 +17,7 @@ four bits of byte j are number j of the block, the upper four are number j + 16,
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,35 @@ class Blocks:
         numbers = np.concatenate([self.packed & 0x0F, self.packed >> 4], axis=2).astype(np.float32) - ZERO
         scaled: Floats = (numbers * self.scales[:, :, None].astype(np.float32)).reshape(len(self.packed), -1)
         return scaled
+
+
+class Bert(Protocol):
+    """The weights of a BERT: vectors and matrices by their names in the file of this layout."""
+
+    @property
+    def hidden(self) -> int: ...
+
+    @property
+    def layers(self) -> int: ...
+
+    @property
+    def heads(self) -> int: ...
+
+    @property
+    def positions(self) -> int: ...
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def vectors(self) -> Mapping[str, Floats]: ...
+
+    @property
+    def words(self) -> Floats | Blocks:
+        """The word embeddings, of shape (rows, hidden)."""
+
+    def weights(self, name: str) -> Floats:
+        """Return a matrix, outputs by inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +102,13 @@ class PackedModel:
     """The characters that are replaced before a text is divided into pieces."""
     vectors: Mapping[str, Floats]
     blocks: Mapping[str, Blocks]
+
+    @property
+    def words(self) -> Blocks:
+        return self.blocks["emb.word"]
+
+    def weights(self, name: str) -> Floats:
+        return self.blocks[name].floats()
 
 
 class _Reader:
