@@ -71,6 +71,8 @@ class Riffle:
     summary = _method(operations.summary)
     rank = _method(operations.rank)
     related = _method(operations.related)
+    site_words = _method(operations.site_words)
+    put_site_words = _method(operations.put_site_words)
     page = _method(operations.page)
     document = _method(operations.document)
     extract = _method(operations.extract)

@@ -58,6 +58,14 @@ async def test_the_form_for_asyncio_answers_the_same(address: str) -> None:
         assert [each["text"] async for each in riffle.statements(str(PAGE))] == TEXTS
 
 
+@pytest.mark.parametrize("form", [Riffle, AsyncRiffle])
+def test_each_operation_of_the_api_is_a_method(form: type) -> None:
+    paths = gateway(Stores()).openapi()["paths"]
+    named = {each["operationId"] for path, of in paths.items() if path.startswith("/api/") for each in of.values()}
+    assert len(named) > 30
+    assert {name for name in named if not callable(getattr(form, name, None))} == set()
+
+
 async def test_results_come_page_by_page_and_each_once() -> None:
     many = await searchable([statement(f"https://h{n}.example/", f"The log number {n}.") for n in range(23)])
     app = gateway(many, allowed_hosts=("127.0.0.1",))
