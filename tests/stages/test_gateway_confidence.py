@@ -75,7 +75,7 @@ async def test_identifiers_that_do_not_occur_are_named() -> None:
 async def test_if_nothing_was_found_the_words_that_some_page_has_are_one_click_away() -> None:
     _, page = await ask("checkpoint zeppelins SQLITE_NOPE quux")
     assert 'q=checkpoint"' in page, page
-    assert "Search only for the words “checkpoint”" in page
+    assert "Search only for “checkpoint”" in page
 
 
 WORDS = [
