@@ -98,6 +98,11 @@ ABSENT = {
     "a word of one page": ("zeppelin checkpoint", [], {"log": ["zeppelin"], "lock": []}),
     "all forms of a word are the word": ("checkpoints locking", [], {"log": ["locking"], "lock": []}),
     "function words are no subject": ("what is the checkpoint", [], {"log": [], "lock": []}),
+    "a single function word of another language": (
+        "Protokoll einer Messung",
+        ["Protokoll", "Messung"],
+        {"log": ["Protokoll", "Messung"], "lock": ["Protokoll", "Messung"]},
+    ),
     "a long story has no single subject": (
         "checkpoint one dreary october evening walked slowly towards ancient crooked lighthouse",
         [],

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from streams.errors import SearchUnavailable
+from streams.language.function_words import is_function_word
+from streams.pages.text.language import identify, primary
 from streams.pages.text.tokens import index_words, is_spaceless, word_spans
 from streams.plain_text import message
 from streams.search.deadline import Deadline, OnFailure
@@ -98,7 +100,7 @@ class QueryReader:
             dense,
             sparse,
             asked,
-            _as_typed(parsed.text, named),
+            _as_typed(parsed.text, named, request.accepted),
             parsed.has_text,
             find_addresses(parsed.text),
             in_use,
@@ -131,12 +133,21 @@ class QueryReader:
         return True
 
 
-def _as_typed(text: str, named: Sequence[NamedWord]) -> tuple[NamedWord, ...]:
-    """Return the words with letters as they were typed, each once."""
+def _as_typed(text: str, named: Sequence[NamedWord], accepted: Sequence[str]) -> tuple[NamedWord, ...]:
+    """Return the words with letters as they were typed, each once.
+
+    Function words of the language that the query seems to be in, or that its reader has, are left out, also where a
+    search keeps them: "no page has `einer`" helps nobody.
+    """
+    languages = {identify(text).language, *map(primary, accepted)}
     spans = [text[start:end] for start, end in word_spans(text)]
     typed = {word: span for span in reversed(spans) for word in index_words(span)}
     of_words = {word: (typed.get(word, word), forms) for word, forms in named if not is_spaceless(word[0])}
-    return tuple(word for folded, word in of_words.items() if any(map(str.isalpha, folded)))
+    return tuple(
+        word
+        for folded, word in of_words.items()
+        if any(map(str.isalpha, folded)) and not any(is_function_word(folded, language) for language in languages)
+    )
 
 
 def _note_words(vector: SparseVector, trace: Trace) -> SparseVector | None:
