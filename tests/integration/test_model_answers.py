@@ -154,7 +154,7 @@ async def test_answers_of_all_kinds_stand_on_stored_statements(settings: Setting
     assert sum(row.spent for hour in rows for row in hour.values()) >= 5, "the budget is in Cassandra"
 
 
-@pytest.mark.parametrize(("way", "words"), [("empty", "It does not know"), ("error", "does not answer")])
+@pytest.mark.parametrize(("way", "words"), [("empty", "found no answer"), ("error", "does not answer")])
 async def test_without_support_or_without_the_server_it_says_so(
     settings: Settings, stores: Stores, way: Way, words: str
 ) -> None:

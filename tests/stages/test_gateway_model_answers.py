@@ -316,7 +316,7 @@ async def stores_with_headings() -> Stores:
 
 
 RELATED_FAILURES: list[tuple[Way, str, str]] = [
-    ("empty", "unknown", "does not know"),
+    ("empty", "unknown", "found no answer"),
     ("error", "unavailable", "does not answer"),
     ("silent", "late", "took too long"),
 ]

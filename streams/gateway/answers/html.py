@@ -177,7 +177,7 @@ def _problem_of(error: RiffleError) -> Problem:
 
 ANSWER_HEADING = message("Answer")
 WORDS = {
-    "unknown": message("It does not know: of these results, the language model chose nothing."),
+    "unknown": message("The language model found no answer in these results."),
     "unavailable": message("The language model does not answer at the moment."),
     "late": message("The language model took too long."),
     "cut": message("The language model's text was cut off before its end."),
