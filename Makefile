@@ -144,7 +144,7 @@ rules: setup
 
 lowest: setup ## Import every module with the lowest versions that pyproject.toml allows.
 	@mkdir -p .tools
-	@$(BIN)/uv pip compile -q pyproject.toml --extra local --resolution lowest-direct --python-version 3.11 -o .tools/lowest.txt >/dev/null
+	@$(BIN)/uv pip compile -q pyproject.toml --extra local --extra parquet --resolution lowest-direct --python-version 3.11 -o .tools/lowest.txt >/dev/null
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/lowest
 	@$(BIN)/uv pip install -q --python .tools/lowest/bin/python -r .tools/lowest.txt
 	@.tools/lowest/bin/python -m tests.lowest_versions

@@ -15,7 +15,7 @@ from streams.vectors.brought import Made
 READ_PART = "streams.maintenance.shared_index.reading:read_part"
 READ_REMOVALS = "streams.maintenance.shared_index.reading:read_removals"
 LIMITS = Limits(cpu_seconds=60.0, memory_bytes=2 * 1024 * 1024 * 1024)
-"""The limits of a part: the largest that is written takes 3 seconds and 600 MB."""
+"""The limits of a part. One of 501 pages, the last with 40,000 statements, took 7 s of a busy machine and 570 MB."""
 SAMPLES = 8
 """Number of texts of a part whose vectors are compared."""
 
