@@ -18,7 +18,7 @@ from schemas import PageFetched, PageRemoved
 from schemas.ids import page_id
 from streams.errors import UsageError
 from streams.ledger.history import history_of
-from streams.maintenance.shared_index.exporter import PRIVATE
+from streams.maintenance.page_copies import PRIVATE
 from streams.maintenance.shared_index.importer import (
     OTHER_MODEL,
     REMOVED_BY_INDEX,

@@ -14,7 +14,7 @@ from streams.commands.watching import Bars
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
 from streams.crawl.archives.writer import warcinfo
 from streams.errors import UsageError
-from streams.maintenance.page_copies import reason_against_export
+from streams.maintenance.page_copies import reason_against_archive
 from streams.stores.opener import open_stores
 
 _PARTS = 1_000
@@ -28,7 +28,7 @@ async def export_pages(
         typer.Argument(metavar="FILE | index DIR", help="The file to write, such as pages.warc.gz, or a new folder."),
     ],
     host: Annotated[list[str] | None, typer.Option("--host", help="Only pages of this host. May be repeated.")] = None,
-    private: Annotated[bool, typer.Option("--private", help="An index: also pages of private sites.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Also pages of private sites.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Write the pages as a WARC file: each request with its response, what the crawler knows of it, and revisits.
@@ -38,7 +38,8 @@ async def export_pages(
 
     A page whose text did not change since is a revisit. Pages that were imported have no exchange: they are resources.
 
-    Pages that ask for no copies (`noarchive`, `nosnippet`, `noindex`) or that left the index are left out, and counted.
+    Pages that ask for no copies (`noarchive`, `nosnippet`, `noindex`) or that left the index are left out, and counted;
+    so are pages of private sites without --private.
 
     Examples:
 
@@ -50,13 +51,16 @@ async def export_pages(
         return await export_index_folder(Path(target[1]), host or (), private, as_json)
     if len(target) != 1 or target[0] == INDEX:
         raise UsageError("give one file, or `index` and a folder: `riffle export index DIR`")
-    if private:
-        raise UsageError("--private is for an index: a WARC file has all pages")
     file = new_file(target[0])
     partial = file.with_name(f"{file.name}.partial")
     settings = load_settings()
-    against = functools.partial(reason_against_export, robot=settings.crawl.robot_name)
     async with open_stores(settings, ["records"], use="read") as stores:
+        against = functools.partial(
+            reason_against_archive,
+            robot=settings.crawl.robot_name,
+            sites=await stores.api_keys.sites(),
+            with_private=private,
+        )
         with Bars(err) as bars, _open(partial) as opened:
             bar = bars.add_task("Pages looked at", total=_PARTS)
 
@@ -77,7 +81,7 @@ async def export_pages(
         out.print(f"  {report.missing:,} older versions of pages are no longer kept.")
     if report.left_out and not as_json:
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(report.left_out.items()))
-        text = f"  Left out, since these pages ask for no copies or left the index: {reasons}."
+        text = f"  Left out, since these pages ask for no copies, are private or left the index: {reasons}."
         out.print(text)
     return 0 if report.pages else EXIT_NO
 

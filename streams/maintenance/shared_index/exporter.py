@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.crawl.archives.exporter import FIRST_TOKEN, LAST_TOKEN, SCANNED_PAGES, ExportSource, Refusal
-from streams.crawl.audiences import EVERYBODY, audience_of
 from streams.crawl.urls import host_of
 from streams.errors import MissingBlob, PoisonError
+from streams.maintenance.page_copies import PRIVATE, is_private
 from streams.maintenance.shared_index.card import Counts
 from streams.maintenance.shared_index.layout import REMOVED
 from streams.maintenance.shared_index.writing import IndexWriter
@@ -29,7 +29,6 @@ from streams.vectors.brought import Made
 from streams.vectors.page_records import IndexedPage, indexed_page
 from streams.vectors.points import decode_vectors
 
-PRIVATE = "of a private site"
 _NO_DOCUMENT = "its document is no longer kept"
 
 
@@ -60,10 +59,6 @@ class Chosen:
     def has(self, url: str) -> bool:
         return not self.hosts or host_of(url) in self.hosts
 
-    def is_private(self, url: str, record: PageRecord) -> bool:
-        """Return whether a page is private by the sites as they are, or was when it was read last."""
-        return audience_of(url, self.sites) != EVERYBODY or record.normalized.audience != EVERYBODY
-
 
 async def export_index(
     source: ExportSource, writer: IndexWriter, chosen: Chosen, refusal: Refusal, progress: Callable[[IndexReport], None]
@@ -92,8 +87,8 @@ async def _add(
         return
     if not record.indexed.url or not chosen.has(page.url):
         return
-    is_private = chosen.is_private(page.url, record)
-    reason = PRIVATE if is_private and not chosen.with_private else ""
+    private = is_private(page.url, record, chosen.sites)
+    reason = PRIVATE if private and not chosen.with_private else ""
     if reason := reason or refusal(record, await source.ledger.history(page_id)):
         report.counts.left_out[reason] += 1
         return
@@ -103,8 +98,8 @@ async def _add(
         report.counts.left_out[_NO_DOCUMENT] += 1
         return
     statements, vectors = await _statements(source, record.indexed)
-    writer.add(_document(page, record, html, is_private=is_private), statements, vectors)
-    _count(report, page, record, len(statements), is_private=is_private)
+    writer.add(_document(page, record, html, is_private=private), statements, vectors)
+    _count(report, page, record, len(statements), is_private=private)
 
 
 async def _statements(source: ExportSource, indexed: Indexed) -> tuple[Sequence[Statement], NDArray[np.float16]]:
@@ -169,7 +164,7 @@ def _add_removal(writer: IndexWriter, chosen: Chosen, report: IndexReport, page_
         return
     if not removed.url or not chosen.has(removed.url):
         return
-    if chosen.is_private(removed.url, record) and not chosen.with_private:
+    if is_private(removed.url, record, chosen.sites) and not chosen.with_private:
         return
     writer.add_removal({"page_id": str(page_id), "removed": removed.generation, "reason": removed.reason})
     report.removals += 1

@@ -54,7 +54,6 @@ def test_an_exported_folder_is_known_as_an_index(stores: Stores, tmp_path: Path)
         (("index",), "`riffle export index DIR`"),
         (("index", "a", "b"), "`riffle export index DIR`"),
         (("a.warc.gz", "b.warc.gz"), "give one file"),
-        (("a.warc.gz", "--private"), "--private is for an index"),
         ((".",), ". is a folder"),
         (("index", "."), "exists already"),
     ],

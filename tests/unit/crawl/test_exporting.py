@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -21,11 +22,11 @@ from streams.crawl.archives.sending import ImportPlace, Sender, archive_name
 from streams.crawl.archives.writer import IDENTICAL, NOT_MODIFIED, warcinfo
 from streams.crawl.exchange import Exchange, encode_exchange
 from streams.errors import UsageError
-from streams.maintenance.page_copies import reason_against_export
+from streams.maintenance.page_copies import reason_against_archive
 from streams.robot_name import ROBOT
 from streams.stores.memory import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.page_record import Fetched, Normalized, Removed
-from streams.stores.protocols import Transition
+from streams.stores.protocols import Site, Transition
 
 URL = "https://sea.example/tides?a=1"
 BODY = b"<p>Tides come twice a day."
@@ -63,11 +64,13 @@ class World:
         step = Transition(event.page_id, UUID(int=at), event.topic, "/riffle/fetch", at, data=data)
         await self.ledger.record(step)
 
-    async def export(self, *hosts: str) -> tuple[bytes, ExportReport]:
+    async def export(
+        self, *hosts: str, sites: Sequence[Site] = (), private: bool = False
+    ) -> tuple[bytes, ExportReport]:
         file = BytesIO(warcinfo("a.warc.gz", "riffle/0", utc_from_micros(NOON)))
         file.seek(0, 2)
         source = ExportSource(self.pages, self.ledger, self.blobs)
-        against = partial(reason_against_export, robot=ROBOT)
+        against = partial(reason_against_archive, robot=ROBOT, sites=sites, with_private=private)
         report = await export_warc(source, file, lambda _: None, against, hosts=frozenset(hosts))
         return file.getvalue(), report
 
@@ -344,3 +347,18 @@ def test_an_import_that_was_stopped_goes_on_while_its_archive_is_the_same(tmp_pa
     assert ImportPlace(tmp_path / "imports", archive_name(archive)).load() == 0
     place.clear()
     assert place.load() == 0
+
+
+async def test_pages_of_private_sites_are_written_only_if_asked_for() -> None:
+    world, other = World(), "https://lake.example/"
+    await world.fetched(0)
+    await world.fetched(0, url=other, body=b"<p>Lakes have no tides.")
+    sites = [Site("sea", "The sea", ("sea.example",), is_private=True)]
+    content, report = await world.export(sites=sites)
+    assert (report.pages, report.left_out) == (1, {"of a private site": 1})
+    with gzip.open(BytesIO(content)) as file:
+        written = file.read()
+    assert URL.encode() not in written
+    assert other.encode() in written
+    _, report = await world.export(sites=sites, private=True)
+    assert (report.pages, report.left_out) == (2, {})
