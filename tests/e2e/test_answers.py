@@ -1,6 +1,8 @@
-"""Answers in a browser: a quotation above the results, a streamed answer below them, and what is said without one."""
+"""Answers in a browser: a quotation and a streamed answer above the results, and what is said without one."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
@@ -9,7 +11,7 @@ from tests.e2e.answers_site import QUESTION, TABLE_QUESTION, UNKNOWN, answers_ap
 from tests.e2e.axe import violations
 from tests.e2e.browser import Tab
 from tests.e2e.demo import served
-from tests.model_server import model_server
+from tests.model_server import ModelServer, model_server
 
 pytestmark = pytest.mark.browser
 
@@ -67,6 +69,36 @@ async def test_an_answer_by_a_model_has_its_sources_and_goes_on(tab: Tab, asking
     assert "1931" in await text(tab, ".model-answer .said")
     assert QUESTION in await text(tab, ".turns")
     assert await violations(tab) == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_an_answer_that_a_model_writes_late_moves_nothing(
+    tab: Tab, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    seen, write = asyncio.Event(), ModelServer._write
+
+    async def late(server: ModelServer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        await seen.wait()
+        await write(server, request, writer)
+
+    monkeypatch.setattr(ModelServer, "_write", late)
+    top = "document.querySelector('.results').getBoundingClientRect().top"
+    await tab.look(width=width, height=900)
+    async with model_server("quote") as server:
+        app = await answers_app(server)
+        async with served(app) as site:
+            await tab.command("Page.navigate", url=f"{site}/search?q={quote_plus(QUESTION)}")
+            await tab.until("location.pathname === '/search' && document.querySelector('.results > li') !== null")
+            before = await tab.evaluate(top)
+            await tab.until("document.querySelector('.model-answer .writing') !== null")
+            assert await tab.evaluate("document.querySelector('.model-answer .said').innerText.trim()") == ""
+            places = [before, await tab.evaluate(top)]
+            seen.set()
+            await tab.until("document.querySelector('.model-answer .sources') !== null")
+            assert [*places, await tab.evaluate(top)] == [before] * 3
+            box = "document.querySelector('.model-answer').getBoundingClientRect().bottom"
+            assert await tab.evaluate(f"{box} <= {top}"), "it is above the results"
+        await app.state.gateway.close()
 
 
 async def test_results_are_filtered_by_a_criterion_with_the_statements_that_show_it(tab: Tab, asking: str) -> None:

@@ -60,6 +60,13 @@ async def test_a_page_is_found_by_id_and_by_any_spelling_of_its_url(stores: Stor
     assert (found["page_id"], found["url"]) == (str(page_id(WAL)), WAL)
 
 
+@pytest.mark.parametrize("subject", ["https://sqlite.org/docs/", "https://sqlite.org/docs/index.html"])
+async def test_a_folder_is_found_by_its_index_file(stores: Stores, subject: str) -> None:
+    await indexed(stores, document("https://sqlite.org/docs/", "Docs", "The log."), BODY, statements=1)
+    found = (await get(stores, api(subject))).json()
+    assert (found["url"], found["status"]) == ("https://sqlite.org/docs/", "indexed")
+
+
 async def test_the_qualities_of_a_page_and_its_host_are_shown_with_their_parts(stores: Stores) -> None:
     part = {"url": WAL, "generation": GENERATION, "quality": {"score": 0.5, "prose": 0.5}}
     await stores.pages.put(page_id(WAL), Normalized.of_row(part), GENERATION + 1)

@@ -111,6 +111,15 @@ async def test_the_page_has_its_results_first_and_then_the_answer(quoting: Model
     assert 'name="then"' in shown
 
 
+async def test_the_models_own_words_are_marked_from_the_start(quoting: ModelServer) -> None:
+    chosen, written = [(await page(await app(quoting, prose_tokens=tokens))).text for tokens in (0, 200)]
+    for shown, own in ((chosen, False), (written, True)):
+        assert "The Quill tower is 120 metres high." in shown.partition('id="model-answer"')[2]
+        assert ("written by a language model about the results" in shown) is own
+        assert ("These are the model's words." in shown) is own
+        assert ("chosen by a language model" in shown) is not own
+
+
 async def test_without_a_model_nothing_is_written_or_asked() -> None:
     made = await app(None)
     shown = await page(made)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -128,11 +128,8 @@ async def run_crawl(
             if everywhere and everywhere.paused:
                 err.advise("All crawls are paused, this one, too. To go on: riffle frontier set all --unpause")
             left_out = LeftOutLinks(seeds, settings.crawl.origins)
-            try:
+            with interrupt_advice():
                 end = await _watch(settings, stores, follower, seeds, left_out)
-            except asyncio.CancelledError:
-                err.advise("The crawl goes on. To stop it: riffle frontier set all --pause. To resume it: --unpause")
-                raise
             seen = end.seen
             await left_out.look(stores, seen.fetched, MAX_LOOKED)
             reached = (seen.indexed | seen.unchanged) - seen.empty - seen.sign_ins
@@ -149,6 +146,16 @@ async def run_crawl(
         is_part=left_out.is_part,
     )
     return report(end, as_json=as_json)
+
+
+@contextmanager
+def interrupt_advice() -> Iterator[None]:
+    """Tell a person who ends the display by Ctrl-C that the crawl goes on, and how to stop it."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        err.advise("The crawl goes on. To stop it: riffle frontier set all --pause. To resume it: --unpause")
+        raise
 
 
 async def _watch(

@@ -206,7 +206,7 @@ class AnswerSection:
         self.wants = answers.wants
 
     async def stream(self, request: Request, question: str, found: Found) -> AsyncIterator[str]:
-        """Yield the answer to a question below the results of its search, with the way to go on.
+        """Yield the answer to a question behind the results of its search, though it is shown above them; and a way on.
 
         Where the results are only the nearest by meaning, the page says that nothing was found, and no answer follows.
         """
@@ -237,11 +237,10 @@ class AnswerSection:
         Where the model chose nothing, the quoted answer stands, if there is one: on a page of results it stands above.
         """
         shown: list[Evidence] = []
-        is_prose = False
-        yield self._views.render("_model_head.html", request, heading=heading)
+        is_prose = self._answers.writes_prose
+        yield self._views.render("_model_head.html", request, heading=heading, is_prose=is_prose)
         async with aclosing(running.chosen) as chosen:  # type: ignore[type-var]  # generators can be closed
             async for each in chosen:
-                is_prose = is_prose or each.form == "prose"
                 yield self._views.render("_model_sentence.html", request, **_values(each, shown))
         quoted = await running.quoted() if turns and not is_beside else None
         values = {"reason": reason_of(running.outcome), "shown": shown, "outcome": running.outcome, "turns": turns}

@@ -102,6 +102,7 @@ class ModelAnswers:
         self._stores = context.stores
         self._writer = Writer(chat, _options(own), self._budgets, context.clock)
         self.model = own.model
+        self.writes_prose = own.prose_tokens > 0
 
     def wants(self, request: SearchRequest) -> bool:
         """Return True for the first page of a direct question: its answer is written behind the results."""

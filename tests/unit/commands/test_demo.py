@@ -74,6 +74,7 @@ def test_the_answers_of_each_language_are_counted(capsys: pytest.CaptureFixture[
     shown = " ".join(capsys.readouterr().out.split())
     assert ("Question 1?" in shown, "Question 2?" in shown) == (True, False), "two questions of each language"
     assert f"{german.question} > {found[0]}" in shown
+    assert "> marks the right one" in shown
     assert "4 of 4 questions have their answer among the first 3 statements:" in shown
     assert "3 of 3 in English. Only by words, 0 of these 3" in shown
     assert "1 of 1 in German. Only by words, 1 of these 1" in shown

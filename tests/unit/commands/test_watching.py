@@ -1,6 +1,9 @@
-"""When a watched crawl counts as stuck, and what its progress says on a busy machine."""
+"""When a watched crawl counts as stuck, and what its progress and its end by Ctrl-C say."""
 
 import re
+import signal
+import subprocess
+import sys
 from dataclasses import fields
 from io import StringIO
 from typing import Any
@@ -13,6 +16,7 @@ from rich.console import Console
 
 from schemas import Event, PageDeduplicated, PageDiscovered, PageFetched, PageIndexed, PageSettled
 from schemas.ids import page_id
+from streams.commands.console import EXIT_INTERRUPTED
 from streams.commands.watching import (
     BUSY_LOAD,
     BUSY_WEIGHT,
@@ -267,3 +271,39 @@ async def test_events_of_other_crawls_do_not_count() -> None:
     seen = Seen("another")
     seen.note([fetched(uuid4(), "not_modified")], 1.0)
     assert not seen.unread
+
+
+INTERRUPTED = """
+import asyncio, signal, sys, typer
+from streams.commands.console import command
+from streams.commands.pages.crawl import interrupt_advice
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+@command
+async def crawl():
+    with interrupt_advice():
+        print("begun", flush=True)
+        await asyncio.sleep(600)
+
+try:
+    crawl()
+except typer.Exit as end:
+    sys.exit(end.exit_code)
+"""
+
+
+def test_who_ends_the_display_reads_that_the_crawl_goes_on() -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            assert process.stdout.readline() == "begun\n"
+            process.send_signal(signal.SIGINT)
+            _, printed = process.communicate()
+        finally:
+            process.kill()
+    assert process.returncode == EXIT_INTERRUPTED
+    assert "The crawl goes on. To stop it:" in printed
+    assert "frontier set all --pause" in printed
+    assert "Traceback" not in printed
