@@ -14,6 +14,7 @@ appended fields. Probabilities are in hundredths, so that machines that differ i
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +22,14 @@ import msgpack
 
 from streams.errors import PoisonError
 from streams.pages.text.tokens import drop_box_labels
+
+Key = bytes
+KEY_BYTES = 16
+
+
+def text_key(text: str) -> Key:
+    """Return the hash of a text as it is embedded (blake2b, 128 bits)."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ import numpy as np
 from streams.caches import RecentCache
 from streams.models.protocols import Embedder, ModelInfo, Vectors
 from streams.runtime.agent import Delivery
+from streams.statements.statement import Key, text_key
 from streams.tracing import span
-from streams.vectors.brought import Half, Key, text_key
+from streams.vectors.brought import Half
 
 BATCH_TEXTS = 64
 """Maximum texts of a batch: as many as the local model takes at once."""

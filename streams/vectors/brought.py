@@ -11,7 +11,6 @@ whatever the order in which statements came, and a later release may divide a pa
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Self
 
 import msgpack
@@ -19,20 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import PoisonError
+from streams.statements.statement import KEY_BYTES, Key
 
-Key = bytes
 Half = NDArray[np.float16]
-KEY_BYTES = 16
 _MAGIC = b"RFB1"
 
 
 class InvalidVectorsBrought(PoisonError):
     """Bytes that are not vectors of this layout."""
-
-
-def text_key(text: str) -> Key:
-    """Return the hash of a text as it is embedded (blake2b, 128 bits)."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
 @dataclass(frozen=True, slots=True)

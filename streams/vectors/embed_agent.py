@@ -17,13 +17,13 @@ from streams.errors import PageErased, PoisonError
 from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
-from streams.statements.statement import decode_statements
+from streams.statements.statement import Key, decode_statements, text_key
 from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed
 from streams.stores.removals import blob_of_page
 from streams.topology import VERSIONS
 from streams.vectors.batching import LongPages, TextBatcher
-from streams.vectors.brought import BroughtVectors, Half, Key, Made, text_key
+from streams.vectors.brought import BroughtVectors, Half, Made
 from streams.vectors.points import decode_vectors, encode_vectors, texts_of
 
 PART_TEXTS = 512

@@ -399,7 +399,7 @@ async def test_a_redirect_is_not_followed_and_a_long_answer_is_not_read() -> Non
 
 async def test_a_receiver_that_does_not_answer_has_a_deadline() -> None:
     async def handler(request: web.Request) -> web.Response:
-        await asyncio.sleep(30)
+        await asyncio.sleep(1)
         return web.Response()
 
     post = HookPost(LOCAL, seconds=0.3)

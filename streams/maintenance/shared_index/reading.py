@@ -34,8 +34,8 @@ from streams.maintenance.shared_index.layout import (
     REMOVED,
 )
 from streams.maintenance.shared_index.parts import SAMPLES, TakenPage
-from streams.statements.statement import Statement
-from streams.vectors.brought import BroughtVectors, Made, text_key
+from streams.statements.statement import Statement, text_key
+from streams.vectors.brought import BroughtVectors, Made
 
 NORM_TOLERANCE = 0.02
 """Maximum difference of a vector's length from 1: half-precision numbers differ by .001."""

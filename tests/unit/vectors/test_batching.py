@@ -9,8 +9,8 @@ import pytest
 from streams.errors import StoreUnavailable
 from streams.models.memory import MemoryEmbedder
 from streams.models.protocols import TextRole, Vectors
+from streams.statements.statement import text_key
 from streams.vectors.batching import TextBatcher
-from streams.vectors.brought import text_key
 
 
 class Recorder(MemoryEmbedder):
