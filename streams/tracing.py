@@ -1,9 +1,9 @@
 """Traces: what one request, or one event of a page, asked of Cassandra, Qdrant, Kafka and the models (OpenTelemetry).
 
-A process traces while `traced` is open and an address for traces is set. The spans of requests to Qdrant (HTTP) and to
-Triton (gRPC) are OpenTelemetry's own instrumentation. Spans of Cassandra, Kafka and models in process are made here:
-OpenTelemetry's span of Cassandra ends when a statement is sent, and its spans of a web server hold the address of the
-person and the query.
+A process traces while `traced` is open and an address for traces is set. The spans of requests to Triton (gRPC) and to
+other servers (HTTP) are OpenTelemetry's own instrumentation. Spans of Cassandra, Qdrant, Kafka and models in process
+are made here: OpenTelemetry's span of Cassandra ends when a statement is sent, and its spans of a web server hold the
+address of the person and the query.
 
 A span has names of routes, topics and tables, statements without their values, and times. It never has a query, a text
 or an address of a person.
@@ -117,10 +117,10 @@ def traced(
             yield provider
             return
     from opentelemetry.instrumentation.grpc import GrpcAioInstrumentorClient
-    from opentelemetry.instrumentation.httpx import HTTPX2ClientInstrumentor, HTTPXClientInstrumentor
+    from opentelemetry.instrumentation.httpx import HTTPX2ClientInstrumentor
 
     former, _tracer = _tracer, provider.get_tracer("riffle")
-    kinds: tuple[Any, ...] = (HTTPXClientInstrumentor, HTTPX2ClientInstrumentor, GrpcAioInstrumentorClient)
+    kinds: tuple[Any, ...] = (HTTPX2ClientInstrumentor, GrpcAioInstrumentorClient)
     clients = [kind() for kind in kinds]
     for client in clients:
         client.instrument(tracer_provider=provider, request_hook=_name_request, async_request_hook=_name_request_later)

@@ -15,6 +15,8 @@ import aiohttp
 import httpx
 from yarl import URL
 
+from streams.tracing import span
+
 QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 """The option of Linux that ends the delay until the next data are sent (tcp(7)). None elsewhere."""
 MAX_CONNECTIONS = 100
@@ -33,7 +35,7 @@ class Connections(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         timeout = request.extensions.get("timeout", {})
         content = await request.aread()
-        with _httpx_errors(request):
+        with span(f"{request.method} {request.url.path}", {"db.system.name": "qdrant"}), _httpx_errors(request):
             async with self._open().request(
                 request.method,
                 URL(str(request.url), encoded=True),

@@ -10,6 +10,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from streams.errors import DeadlineExceeded, StoreUnavailable
 from streams.models.protocols import ModelInfo
@@ -18,6 +20,7 @@ from streams.stores.protocols import Point, SparseVector
 from streams.stores.qdrant import connections
 from streams.stores.qdrant.index import QdrantIndex
 from streams.stores.statement_payload import StatementPayload
+from streams.tracing import traced
 
 PAYLOAD = StatementPayload.of_row({"page_id": str(UUID(int=2)), "generation": 1})
 POINT = Point(UUID(int=1), [1.0, 0.0], SparseVector((1,), (1.0,)), PAYLOAD)
@@ -130,6 +133,16 @@ async def test_requests_one_after_the_other_share_a_connection(recorder: tuple[R
     await index.close()
     assert len(server.requests) == 3
     assert server.connections == 1
+
+
+async def test_each_request_has_a_span_with_its_path(recorder: tuple[Recorder, str]) -> None:
+    _, url = recorder
+    exporter = InMemorySpanExporter()
+    with traced("test", "", processor=SimpleSpanProcessor(exporter)):
+        index = QdrantIndex(QdrantSettings(url=url), production=False)
+        await index.remove_page("c", UUID(int=1))
+        await index.close()
+    assert [span.name for span in exporter.get_finished_spans()] == ["POST /collections/c/points/delete"]
 
 
 async def test_each_request_has_the_api_key_that_its_file_has_then(
