@@ -16,12 +16,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from streams.caches import cached_if_short
 from streams.pages.document.model import Identified
 from streams.pages.text.alphabets import ALPHABETS, FUNCTION_WORDS, PLAIN_WORDS
 from streams.pages.text.scripts import dominant_script, script_counts
 from streams.pages.text.tokens import words
 
 MODEL_FILE = "lid.176.ftz"
+_KEPT_TEXTS, _MAX_KEPT_CHARS = 1_024, 300
+"""Texts whose language is kept in memory: their number, and the maximum length of one (characters)."""
 _SHORT_CHARS = 200
 """Maximum length of a text for the evidence of letters and function words (characters). For longer texts the model is
 right."""
@@ -105,6 +108,11 @@ def language_tag(declared: str) -> str:
 
 def identify(text: str, declared: str = "") -> Identified:
     """Identify the language of a text. `declared` is the page's own declaration, which the text must not contradict."""
+    return _identify(text, declared)
+
+
+@cached_if_short(_KEPT_TEXTS, _MAX_KEPT_CHARS)  # a search asks some eight times for the language of its query
+def _identify(text: str, declared: str) -> Identified:
     letters = _NOISE.sub(" ", _sample(text)).strip()
     declared = primary(language_tag(declared))
     counts = script_counts(letters)
