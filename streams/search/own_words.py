@@ -8,21 +8,20 @@ A synonym adds the words of the other texts to the list by words: a statement ha
 them. Meaning is searched as it was asked.
 """
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from uuid import UUID
 
 from streams.crawl.domains import is_page_below
 from streams.crawl.urls import InvalidUrl, page_urls
 from streams.errors import UsageError
+from streams.pages.text.normal_forms import nfkc
 from streams.pages.text.tokens import index_words
 from streams.plain_text import clean_line
 from streams.search.ranking.confidence import NamedWord
 from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import PageHits, Site, SparseVector
-from streams.vectors.bm25 import MAX_QUERY_TERMS, named_query_words
+from streams.vectors.bm25 import MAX_QUERY_TERMS, make_vector, named_query_words
 
 MAX_GROUPS = 200
 """Maximum groups of synonyms of a site."""
@@ -33,6 +32,8 @@ MAX_TEXT_WORDS = 4
 MAX_PINNED = 200
 """Maximum pinned pages of a site."""
 MAX_QUERY_CHARS = 200
+MAX_BYTES = 512 * 1024
+"""Maximum size of the own words of a site as JSON (bytes): 200 groups of ten texts and 200 long addresses."""
 _KEPT_SITES = 64
 """Number of sites whose synonyms are kept in words: at most 2,000 short texts each."""
 MAX_USED = 8
@@ -107,14 +108,12 @@ def add_synonyms(
                 if term not in weights and len(weights) < MAX_QUERY_TERMS:
                     weights[term] = min(1.0, len(meant) / len(found))
             forms |= {word: (*forms[word], *terms) for word in meant if word in forms}
-    ordered = sorted(weights.items())
-    vector = SparseVector(tuple(term for term, _ in ordered), tuple(round(weight, 6) for _, weight in ordered))
-    return tuple((text, tuple(dict.fromkeys(forms[text]))) for text, _ in named), vector
+    return tuple((text, tuple(dict.fromkeys(forms[text]))) for text, _ in named), make_vector(weights)
 
 
 def put_pinned_first(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
     """Apply the pass `pinned`: put the page that the site has pinned for the query first."""
-    pinned = [page for page in pages if page.page_id in _pinned(context, pages)]
+    pinned = [page for page in pages if page.hits[0].payload.url == context.pinned] if context.pinned else []
     if not pinned:
         return pages
     first = pages[0].score
@@ -124,14 +123,9 @@ def put_pinned_first(context: RankingContext, pages: list[PageHits]) -> list[Pag
     return [*(replace(page, score=first + 1.0) for page in pinned), *others]
 
 
-def _pinned(context: RankingContext, pages: Iterable[PageHits]) -> set[UUID]:
-    return {page.page_id for page in pages if context.pinned and page.hits[0].payload.url == context.pinned}
-
-
 def normalize(query: str) -> str:
     """Return a query as it is compared with others: its words in lower case, without what stands between them."""
-    folded = unicodedata.normalize("NFKC", query).casefold()
-    return " ".join(index_words(folded)) or " ".join(folded.split())
+    return " ".join(index_words(query)) or " ".join(nfkc(query).casefold().split())
 
 
 def checked(site: Site, synonyms: Iterable[Sequence[str]], pinned: Iterable[tuple[str, str]]) -> Site:

@@ -60,7 +60,7 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
     ]
     counts = Counter(chain.from_iterable(terms(found, language)))
     norm = K1 * (1 - B + B * len(found) / AVERAGE_WORDS)
-    return _make_vector({term: count * (K1 + 1) / (count + norm) for term, count in counts.items()})
+    return make_vector({term: count * (K1 + 1) / (count + norm) for term, count in counts.items()})
 
 
 def statement_terms(texts: Sequence[str], language: str = "") -> frozenset[int]:
@@ -84,7 +84,7 @@ def query_vector(text: str, language: str = "") -> SparseVector:
     guessed = dict.fromkeys(chain.from_iterable(word.guessed for word in asked), _GUESSED_WEIGHT)
     counts = Counter(chain.from_iterable(word.terms for word in asked))
     weights = guessed | {term: float(count) for term, count in counts.items()}
-    return _make_vector(dict(nlargest(MAX_QUERY_TERMS, weights.items(), key=itemgetter(1))))
+    return make_vector(dict(nlargest(MAX_QUERY_TERMS, weights.items(), key=itemgetter(1))))
 
 
 class _QueryWord(NamedTuple):
@@ -123,10 +123,10 @@ def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
 
 def vector_of_word(forms: Sequence[int]) -> SparseVector:
     """Return the vector of a query for one word, by its terms."""
-    return _make_vector(dict.fromkeys(forms, 1.0))
+    return make_vector(dict.fromkeys(forms, 1.0))
 
 
-def _make_vector(weights: dict[int, float]) -> SparseVector:
+def make_vector(weights: dict[int, float]) -> SparseVector:
     """Return the vector with ascending ids, so that equal statements have equal vectors."""
     ordered = sorted(weights.items())
     return SparseVector(tuple(term for term, _ in ordered), tuple(round(weight, 6) for _, weight in ordered))
