@@ -134,7 +134,7 @@ def traced(
 
 
 def _name_request(span: Span, request: Any) -> None:
-    """Name the span of a request over HTTP by its path, as in `POST /collections/statements/points/query`."""
+    """Name the span of a request over HTTP by its path, as in `POST /v1/chat/completions`."""
     if hasattr(request, "url"):
         method = request.method.decode() if isinstance(request.method, bytes) else request.method
         span.update_name(f"{method} {urlsplit(str(request.url)).path}")

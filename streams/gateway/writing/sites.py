@@ -14,11 +14,9 @@ from streams.gateway.http.openapi import ApiModel
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.requests import api_router
 from streams.gateway.writing.requests import WRITE_PROBLEMS, Body, json_body, parse_body, read_body, writing
-from streams.search.own_words import MAX_GROUPS, MAX_PINNED, MAX_TEXTS, checked
+from streams.search.own_words import MAX_BYTES, MAX_GROUPS, MAX_PINNED, MAX_TEXTS, checked
 from streams.stores.protocols import Site
 
-MAX_BYTES = 512 * 1024
-"""Maximum length of a body (bytes): 200 groups of ten texts and 200 long addresses."""
 _NAME = Path(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$", description="The site's name.", examples=["docs"])
 _UNKNOWN = Problem("unknown-site", "The key is not of a site with this name.", "Use a key of the site.")
 _PROBLEMS = openapi.problem_responses(

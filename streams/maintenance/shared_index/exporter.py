@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.crawl.archives.exporter import FIRST_TOKEN, LAST_TOKEN, SCANNED_PAGES, ExportSource, Refusal
+from streams.crawl.archives.exporter import ExportSource, Refusal, scan_all
 from streams.crawl.urls import host_of
 from streams.errors import MissingBlob, PoisonError
 from streams.maintenance.page_copies import PRIVATE, is_private
@@ -64,12 +64,11 @@ async def export_index(
     source: ExportSource, writer: IndexWriter, chosen: Chosen, refusal: Refusal, progress: Callable[[IndexReport], None]
 ) -> IndexReport:
     """Write the chosen pages and removals, and close the writer."""
-    report, after = IndexReport(), FIRST_TOKEN
-    while rows := await source.pages.scan(after, LAST_TOKEN, SCANNED_PAGES):
-        for token, page_id in rows:
-            after = token
+    report = IndexReport()
+    async for found, share in scan_all(source.pages):
+        for page_id in found:
             await _add(source, writer, chosen, refusal, report, page_id)
-        report.share = (after - FIRST_TOKEN) / (LAST_TOKEN - FIRST_TOKEN)
+        report.share = share
         progress(report)
     writer.close()
     report.share = 1.0

@@ -202,8 +202,7 @@ class QdrantIndex:
             for of_page in of_pages
             for queries in asked
         ]
-        answered = iter(await self._query([each for several in requests for each in several], collection))
-        return [_merge_points([point for _ in several for point in next(answered)], limit) for several in requests]
+        return [_merge_points(points, limit) for points in await self._query_groups(requests, collection)]
 
     async def pages_with_words(
         self,
@@ -223,9 +222,13 @@ class QdrantIndex:
             ]
             for one in words
         ]
-        answered = iter(await self._query([each for several in requests for each in several], collection))
-        found = [{point["id"]: point for _ in several for point in next(answered)} for several in requests]
+        found = [{point["id"]: point for point in each} for each in await self._query_groups(requests, collection)]
         return [[id_of(point["payload"]["page_id"]) for point in each.values()][:limit] for each in found]
+
+    async def _query_groups(self, groups: Sequence[Sequence[Json]], collection: str | None) -> list[list[Json]]:
+        """Return the points of all requests of each group, in one round trip."""
+        answered = iter(await self._query([each for group in groups for each in group], collection))
+        return [[point for _ in group for point in next(answered)] for group in groups]
 
     async def _query(self, requests: Sequence[Json], collection: str | None) -> list[Sequence[Json]]:
         """Return the points of each request, in one round trip. If nothing is indexed, there are none."""
