@@ -137,7 +137,7 @@ async def mean_cosines(connection: TritonConnection, settings: TritonSettings, *
     return found
 
 
-async def test_clients_tokenize_for_a_server_without_tokenizers(server: Server) -> None:
+async def test_clients_tokenize_for_a_server_without_tokenizers(server: Server, tmp_path: Path) -> None:
     settings = asking(server, "e5")
     connection = TritonConnection(settings)
     try:
@@ -146,7 +146,8 @@ async def test_clients_tokenize_for_a_server_without_tokenizers(server: Server) 
             assert min(cosines) > 0.999, (
                 f"{model}, in half precision and in single, beside weights in 8 bits: {cosines}"
             )
-        assert not find_fault(server.http), "what the chart's probe asks"
+        proc = server.show_own_processes(tmp_path / "proc")
+        assert not find_fault(server.http, proc=proc), "what the chart's probe asks"
         encoder = ChainEncoder(parameters_of(read_config(LOCAL / CHAIN_MODEL)), LOCAL / CHAIN_MODEL / "1")
         assert await TritonChains(connection).links(PAGE) == encoder.links(PAGE)
         batches = ChainGraph(connection, BATCHES, await connection.config(BATCHES))
@@ -172,6 +173,6 @@ async def test_the_pair_of_the_local_repository_has_the_vectors_of_its_process(t
         connection, settings = TritonConnection(server.settings.triton), asking(server, "sbert_e5")
         try:
             assert await mean_cosines(connection, settings) == pytest.approx([1.0, 1.0], abs=1e-5)
-            assert not find_fault(server.http)
+            assert not find_fault(server.http, proc=server.show_own_processes(tmp_path / "proc"))
         finally:
             await connection.close()

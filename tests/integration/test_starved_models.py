@@ -115,6 +115,14 @@ class Server:
             return [process for process in family if "triton_python_backend_stub" in process.name() + _program(process)]
         return []
 
+    def show_own_processes(self, proc: Path) -> Path:
+        """Make a `/proc` of this server alone, as its container has it: other tests kill processes of their servers."""
+        assert self.child
+        proc.mkdir()
+        for pid in (self.child.pid, *(stub.pid for stub in self.stubs())):
+            (proc / str(pid)).symlink_to(f"/proc/{pid}")
+        return proc
+
     def close(self) -> None:
         if self.child is not None:
             stop([self.child], 0)
@@ -283,15 +291,11 @@ async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_bus
     tmp_path: Path,
 ) -> None:
     """Triton itself answers that it is alive, and that the model is ready."""
-    tally, proc = Tally(), tmp_path / "proc"
+    tally = Tally()
     with serving(tmp_path) as server:
         await server.ready()
         models = await open_models(server.settings)
-        assert server.child
-        family = [server.child.pid, *(stub.pid for stub in server.stubs())]
-        proc.mkdir()  # what a container would see of /proc: no processes of other servers
-        for pid in family:
-            (proc / str(pid)).symlink_to(f"/proc/{pid}")
+        proc = server.show_own_processes(tmp_path / "proc")
 
         async def fault() -> str:
             return await asyncio.to_thread(find_fault, server.http, LIVE, proc, READY_SECONDS)
