@@ -72,7 +72,7 @@ def plain_bert(weights: Weights, layers: int) -> PlainBert:
         "emb.ln.w": given["norm.weight"],
         "emb.ln.b": given["norm.bias"],
     }
-    matrices = {}
+    matrices: dict[str, Floats] = {}
     for layer in range(layers):
         for own, name in PACKED_PARTS.items():
             weight = given[f"layers.{layer}.{own}.weight"]
