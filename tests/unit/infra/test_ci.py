@@ -4,8 +4,10 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[3]
 MAKE = """#!/bin/sh
@@ -58,3 +60,24 @@ def test_a_job_runs_its_part_and_sets_up_what_that_part_needs(tmp_path: Path, pa
 
 def test_a_suite_that_fails_fails_the_run(tmp_path: Path) -> None:
     assert run(tmp_path, "test").returncode == 2
+
+
+def parts_of(jobs: Any) -> set[str]:
+    """Return the parts that jobs run, whose matrix has `part` or `PART`."""
+    found = set[str]()
+    for rows in jobs:
+        for row in [rows, *rows.get("include", [])]:
+            given = row.get("part", row.get("PART", []))
+            found.update([given] if isinstance(given, str) else given)
+    return found
+
+
+def test_both_services_run_the_same_parts() -> None:
+    """The lowest versions are tried by one of them: no service changes what they are."""
+    github = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())["jobs"]
+    gitlab = yaml.safe_load((ROOT / ".gitlab-ci.yml").read_text())
+    parts = parts_of(row for job in gitlab.values() for row in job["parallel"]["matrix"])
+    assert parts == parts_of(job["strategy"]["matrix"] for job in github.values()) - {"lowest"}
+    assert {"check", "clients", "programs"} <= parts
+    makefile = (ROOT / "Makefile").read_text()
+    assert [part for part in parts if f"\n{part}:" not in makefile] == []
