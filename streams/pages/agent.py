@@ -76,6 +76,8 @@ class NormalizeAgent(Agent):
             return [*events, PageSettled.following(event, purpose="sitemap", verdict=verdict)]
         if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
             return []
+        if event.source != "crawl" and await self._is_outdated(event):
+            return []
         try:
             body = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.body_ref)
         except PageErased:
@@ -155,10 +157,17 @@ class NormalizeAgent(Agent):
             PageSettled.following(event, verdict="failed", in_place=in_place),
         ]
 
+    async def _is_outdated(self, event: PageFetched) -> bool:
+        """Return whether a later version of an imported page was read before.
+
+        Parts are ordered by the time of their event, which is the time of the import and not of the archived page.
+        """
+        return (await self._stores.pages.get(event.page_id)).normalized.generation > event.generation
+
     async def _keep_import(self, event: PageFetched, at: int) -> None:
         """Record the answer of an imported page, as a fetch does: sweeps keep its body, and its host can come back."""
         known = (await self._stores.pages.get(event.page_id)).fetched
-        if known.generation < event.generation:
+        if known.generation <= event.generation:
             await self._stores.pages.put(event.page_id, Fetched.of_event(event), at)
 
     async def _read_sitemap(self, event: PageFetched, at: int) -> tuple[bool, Sequence[Event]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -319,3 +319,29 @@ async def test_edges_to_other_domains_are_stored_with_the_record_before_they_are
             LinkGroup(("https://far.example/a", "https://far.example/b"), 7),
             LinkGroup(("https://paid.example/",), 7, followed=False),
         ]
+
+
+NOINDEX = "<meta name=robots content=noindex><title>"
+
+
+async def import_of(stage: Stage, body: str | bytes, generation: int) -> list[Event]:
+    """Handle the event of an import, which comes later than all that were handled before."""
+    delivery = await stage.fetched(body, source="warc", generation=generation)
+    envelope = delivery.envelope.model_copy(update={"time": delivery.envelope.time + timedelta(days=1)})
+    return list(await stage.agent.handle(replace(delivery, envelope=envelope)))
+
+
+@pytest.mark.parametrize("older", [LINKING, b"\x00\x01\x02 no page", LINKING.replace("<title>", NOINDEX)])
+async def test_an_archive_replaces_nothing_of_a_page_that_was_fetched_later(stage: Stage, older: str | bytes) -> None:
+    """Its event is the later one, and its page the older one."""
+    await stage.handle(PAGE, generation=9)
+    known, groups = await stage.stores.pages.get_with_links(page_id(URL))
+    assert await import_of(stage, older, 8) == []
+    assert await stage.stores.pages.get_with_links(page_id(URL)) == (known, groups)
+
+
+async def test_an_archive_of_a_later_time_replaces_a_page(stage: Stage) -> None:
+    await stage.handle(PAGE, generation=9)
+    assert of(PageNormalized, await import_of(stage, LINKING, 10))
+    record = await stage.stores.pages.get(page_id(URL))
+    assert (record.normalized.title, record.normalized.generation, record.fetched.generation) == ("Links", 10, 10)
