@@ -2,7 +2,7 @@
 
 A page comes back by its stored answer: the event of its last fetch with content is sent again with a new generation,
 and the stages handle it as any other. So it is compared with its duplicates anew. A page that was removed on request or
-refused since its last answer (such as by robots.txt) stays away, and its record keeps that reason.
+by a program, or refused since its last answer (such as by robots.txt), stays away, and its record keeps that reason.
 
 An answer that comes while the host is blocked ends in the normalize stage, from SETTLING_SECONDS after the order on. An
 answer that passed that stage before has a record, so it is found here, and its events have an older generation than the
@@ -20,7 +20,7 @@ from streams.dedup.generations import SAME_FETCH
 from streams.maintenance.reindexing import PARTS, part_tokens
 from streams.stores.page_record import Fetched, PageRecord
 from streams.stores.protocols import Pages
-from streams.stores.removals import is_held_back, was_refused
+from streams.stores.removals import is_held_back, was_refused, was_removed_by_program
 
 SETTLING_SECONDS = ORDERS_SECONDS + 1
 """Time after an order until each worker follows it (seconds). Call what is below after that."""
@@ -43,7 +43,7 @@ async def remove_pages(pages: Pages, host: str, now: int, detail: str, send: Sen
     """Send the removal of each page of the host that may be in the index."""
 
     def removal(page_id: UUID, record: PageRecord) -> Event | None:
-        if was_refused(record):
+        if was_refused(record) or was_removed_by_program(record):
             return None
         fetched = record.fetched.event()
         # So much later that it is no removal within the same fetch: after such a one, dedup may handle the page again.
@@ -58,7 +58,7 @@ async def restore_pages(pages: Pages, host: str, now: int, send: Send) -> AsyncI
     """Send the stored answer of each page of the host again, as if it had been fetched now."""
 
     def answer(_: UUID, record: PageRecord) -> Event | None:
-        if is_held_back(record) or was_refused(record):
+        if is_held_back(record) or was_refused(record) or was_removed_by_program(record):
             return None
         generation = max([now, *(part.generation + 1 for part in record.parts())])
         kept = {"outcome": "ok", "status": 200, "generation": generation, "lease_id": None, "attempt": 1}

@@ -24,6 +24,7 @@ Part = Literal[
     "feed",
     "render",
     "moved",
+    "withheld",
 ]
 """The parts of a page's record: each is written by one stage only, so no stage reads before it writes."""
 Generation = Annotated[int, Missing(-1)]
@@ -278,6 +279,16 @@ class Moved(StoredPart):
     """The URL of that address. Empty: none did."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withheld(StoredPart):
+    """The last removal of the page by a program. No crawl fetches the page until a later answer is known."""
+
+    PART: ClassVar[Part] = "withheld"
+
+    at: int
+    """Time of the write, microseconds since 1970 UTC."""
+
+
 PART_TYPES: Mapping[Part, type[StoredPart]] = {
     part.PART: part
     for part in (
@@ -290,6 +301,7 @@ PART_TYPES: Mapping[Part, type[StoredPart]] = {
         Feed,
         NotRendered,
         Moved,
+        Withheld,
     )
 }
 
@@ -318,6 +330,7 @@ class PageRecord:
     feed = _part(Feed)
     not_rendered = _part(NotRendered)
     moved = _part(Moved)
+    withheld = _part(Withheld)
 
     def why_not_rendered(self) -> str:
         """Return why a browser left the last answer as it was fetched, or an empty text."""

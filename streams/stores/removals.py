@@ -6,7 +6,8 @@ fetched, and why it left. A page of a blocked host and a duplicate keep all, sin
 A removal on request holds until it is withdrawn (`riffle remove --undo`): no later fetch, import or replay brings the
 page back. What was stored of the page before the removal is erased, also if the removal is withdrawn afterwards.
 
-A page that a program removed (`DELETE /api/v1/pages`) is gone for the crawler, too, until a program writes it again.
+A page that a program removed (`DELETE /api/v1/pages`) is gone for the crawler, too, until a program writes it again. A
+part of its own says so (`Withheld`): a later removal, such as by robots.txt, replaces the part `removed`.
 """
 
 from collections.abc import Mapping
@@ -64,10 +65,8 @@ def is_held_back(record: PageRecord) -> bool:
 
 
 def was_removed_by_program(record: PageRecord) -> bool:
-    """Return True if a program removed the page, and nothing was written or fetched since."""
-    removed = record.removed
-    is_last = record.fetched.generation <= removed.generation
-    return removed.reason == "gone" and (removed.detail or "").startswith(BY_PROGRAM) and is_last
+    """Return True if a program removed the page, and nothing was written or imported since."""
+    return record.withheld.generation > record.fetched.generation
 
 
 def was_refused(record: PageRecord) -> bool:

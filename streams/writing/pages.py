@@ -2,9 +2,13 @@
 
 A page that a program removes is `gone`, as one whose file was deleted: a later version of it brings it back, and no
 crawl does. What was removed on request (`riffle remove`) stays away.
+
+A fetch may be under way. It has the generation of its lease, by the clock of the frontier. So a removal is ahead of the
+clock: it is later than each fetch that began before the page's record says that the page is withheld, and from then on
+none begins. What a program writes next is later than the removal.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,12 +22,14 @@ from streams.crawl.urls import host_of
 from streams.dedup.generations import SAME_FETCH
 from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
-from streams.stores.page_record import PageRecord
+from streams.stores.page_record import PageRecord, Withheld
 from streams.stores.protocols import FIRST_URLS, FURTHER_PARTS, FrontierUrl
-from streams.stores.removals import BY_PROGRAM, is_held_back, removals
+from streams.stores.removals import BY_PROGRAM, is_held_back, removals, was_removed_by_program
 from streams.writing.crawls import Publisher
 from streams.writing.rights import Writer
 
+WRITE_SECONDS = 20.0
+"""Maximum time until the stores and Kafka have what a request writes (seconds)."""
 MAX_REMOVED = 1_000
 """Maximum number of pages that one request removes."""
 LISTED_AT_ONCE = 500
@@ -61,36 +67,40 @@ class OwnPages:
 
     async def put(self, url: str, content_type: str, body: bytes) -> Written:
         """Send a file as the page at a canonical URL. It is as new as this call."""
-        now = self._now()
+        record, now = await self._stores.pages.get(page_id(url)), self._now()
+        generation = max(now, record.withheld.generation + SAME_FETCH)
         if kind_of(body, content_type, url) is None:
             what = content_type or "a file without a media type"
             advice = "send HTML, Markdown, text, PDF or an office file with its media type"
             return Written(url, page_id(url), f"{what[:100]} can't be read: {advice}")
-        limits = Limits(self._settings.max_body_bytes, now, place=Placing(origin_of(url)))
-        page = make_page(url, now, body, "html", limits, headers={"content-type": content_type})
-        sender = Sender(self._stores.blobs, self._publish, limits=limits, is_held_back=self._is_held_back)
+        limits = Limits(self._settings.max_body_bytes, generation, place=Placing(origin_of(url)))
+        page = make_page(url, generation, body, "html", limits, headers={"content-type": content_type})
+
+        async def is_removed(_: UUID) -> bool:
+            return is_held_back(record)
+
+        sender = Sender(self._stores.blobs, self._publish, limits=limits, is_held_back=is_removed)
         sent = await sender.send(page)
         return Written(url, page_id(url), sent.reason if isinstance(sent, Skipped) else "")
 
     async def remove(self, writer: Writer, url: str) -> Written:
         """Remove the page at a canonical URL, whether it is known or not."""
-        record = await self._stores.pages.get(page_id(url))
-        await self._publish.send_ahead([self._removal(writer, url, record)])
+        await self._send_away([self._removal(writer, url, await self._stores.pages.get(page_id(url)))])
         return Written(url, page_id(url))
 
     async def remove_below(self, writer: Writer, prefix: str) -> Below:
         """Remove the pages whose canonical URLs begin with a prefix, which names a host: MAX_REMOVED at most."""
-        events: list[PageRemoved] = []
+        removed: list[tuple[PageRemoved, Withheld]] = []
         async for url in self._urls_below(prefix):
             record = await self._stores.pages.get(url.page_id)
-            if not record.rows or _has_left(record):
+            if not record.rows or _has_left(record) or was_removed_by_program(record):
                 continue
-            if len(events) == MAX_REMOVED:
-                await self._publish.send_ahead(events)
-                return Below(len(events), more=True)
-            events.append(self._removal(writer, url.url, record))
-        await self._publish.send_ahead(events)
-        return Below(len(events), more=False)
+            if len(removed) == MAX_REMOVED:
+                await self._send_away(removed)
+                return Below(len(removed), more=True)
+            removed.append(self._removal(writer, url.url, record))
+        await self._send_away(removed)
+        return Below(len(removed), more=False)
 
     async def _urls_below(self, prefix: str) -> AsyncIterator[FrontierUrl]:
         """Yield the URLs of the prefix's host that begin with it, as the frontier knows them: fetched or imported."""
@@ -105,14 +115,21 @@ class OwnPages:
             if part == 0 and seen < FIRST_URLS:
                 return  # only a host with more URLs has further parts
 
-    def _removal(self, writer: Writer, url: str, record: PageRecord) -> PageRemoved:
+    def _removal(self, writer: Writer, url: str, record: PageRecord) -> tuple[PageRemoved, Withheld]:
+        now = self._now()
+        ahead = WRITE_SECONDS + 2 * self._settings.clock_bound_seconds
         # So much later that it is no removal within the fetch that a program sent a moment ago.
-        generation = max([self._now(), *(part.generation + SAME_FETCH for part in record.parts())])
+        known = (part.generation for part in record.parts())
+        generation = max([now + round(ahead * 1_000_000), *known]) + SAME_FETCH
         why = f"{BY_PROGRAM} (key {writer.key})"
-        return PageRemoved(page_id=page_id(url), url=url, generation=generation, reason="gone", detail=why)
+        event = PageRemoved(page_id=page_id(url), url=url, generation=generation, reason="gone", detail=why)
+        return event, Withheld(url=url, generation=generation, at=max(now, record.withheld.at + 1))
 
-    async def _is_held_back(self, page: UUID) -> bool:
-        return is_held_back(await self._stores.pages.get(page))
+    async def _send_away(self, removed: Sequence[tuple[PageRemoved, Withheld]]) -> None:
+        await self._publish.send_ahead([event for event, _ in removed])
+        # Behind the events: what is withheld counts as removed, and is not removed by a repeated request.
+        for event, part in removed:
+            await self._stores.pages.put(event.page_id, part, part.at)
 
 
 def _has_left(record: PageRecord) -> bool:

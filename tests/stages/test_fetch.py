@@ -30,8 +30,8 @@ from streams.settings import CrawlSettings
 from streams.stores.blobs import is_of_page
 from streams.stores.memory import MemoryBlobs, MemoryPaceHolds, MemoryPages
 from streams.stores.opener import Stores
-from streams.stores.page_record import Fetched, Removed
-from streams.stores.removals import BY_PROGRAM, withdrawal
+from streams.stores.page_record import Fetched, Removed, Withheld
+from streams.stores.removals import withdrawal
 from tests.hostile.servers import BadServer, Script, bad_server, raw, response
 from tests.sizes import FULL
 
@@ -163,14 +163,13 @@ async def test_a_page_that_was_removed_on_request_is_not_requested_until_that_is
 
 async def test_a_page_that_a_program_removed_is_not_requested_until_it_is_written_again(tmp_path: Path) -> None:
     stores, page = Stores(blobs=(blobs := MemoryBlobs()), pages=MemoryPages(blobs)), page_id(URL)
-    gone = {"url": URL, "reason": "gone", "detail": f"{BY_PROGRAM} (key k)", "generation": 5, "at": 5}
-    await stores.pages.put(page, Removed.of_row(gone), 5)
+    await stores.pages.put(page, Withheld(url=URL, generation=5, at=5), 5)
     async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
         stage = Stage(server, stores)
         try:
             (held,) = await stage.fetch(scheduled(generation=99))
             assert (held.outcome, held.removed_on_request, server.requests) == ("refused", True, [])
-            assert set((await stores.pages.get(page)).rows) == {"removed"}, "so the next visit is refused, too"
+            assert set((await stores.pages.get(page)).rows) == {"withheld"}, "so the next visit is refused, too"
             await stores.pages.put(page, Fetched.of_row({"url": URL, "generation": 7, "source": "html"}), 7)
             (fetched,) = await stage.fetch(scheduled())
             assert (fetched.outcome, len(server.requests)) == ("ok", 1)

@@ -17,10 +17,9 @@ from streams.gateway.http import openapi
 from streams.gateway.http.problems import RETRY_SECONDS, Problem, ProblemError
 from streams.gateway.http.requests import read_bytes
 from streams.writing.idempotency import MAX_CHARS, OtherRequest, Repetitions, StillAnswered
+from streams.writing.pages import WRITE_SECONDS
 from streams.writing.rights import NotWritable
 
-WRITE_SECONDS = 20.0
-"""Maximum time until the stores and Kafka have what a request writes (seconds)."""
 MAX_JSON_BYTES = 64 * 1024
 Model = TypeVar("Model", bound=BaseModel)
 WRITE_PROBLEMS = (
