@@ -54,15 +54,18 @@ async def ask(web: httpx2.AsyncClient, path: str, **sent: Any) -> Any:
 
 async def test_searxng_has_the_fields_that_its_programs_read(stores: Stores) -> None:
     async with client(gateway(stores)) as web:
+        asked = {"q": "the log", "format": "json"}
         answers = [
-            await web.get("/searxng/search", params={"q": "the log", "format": "json", "engines": "google"}),
+            await web.get("/searxng/search", params={**asked, "engines": "google"}),
+            await web.post("/searxng/search", params=asked, headers={"Accept": "application/json"}),
             await web.get("/searxng", params={"q": "the log", "format": "json", "safesearch": "1", "theme": "simple"}),
             await web.post("/searxng/", data={"q": "the log", "format": "json", "language": "all"}),
         ]
     found = answers[0].json()
-    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert [answer.headers["cache-control"] for answer in answers] == ["no-store"] * 4
     urls = [sorted(each["url"] for each in answer.json()["results"]) for answer in answers]
-    assert urls == [urls[0]] * 3
+    assert urls == [urls[0]] * 4
     assert set(found) == {
         "query", "number_of_results", "results", "answers", "corrections", "infoboxes", "suggestions",
         "unresponsive_engines",
@@ -223,9 +226,17 @@ async def test_keys_budgets_and_errors_are_those_of_the_api(
             for headers in ({}, {"Authorization": "Bearer tvly-x"}, none, header, header)
         ]
         foreign = await web.request(method, path, headers={"Host": "evil.example", **header}, json=given)
+        named = {"X-API-Key": none["Authorization"].split()[1]}
+        by_name = await web.request(method, path, headers=named, json=given)
     assert answered.status_code == 200, answered.text
     assert answered.headers["RateLimit"]
-    refused = (nobody, 401, "key"), (wrong, 401, "form of a key"), (other, 403, "scope"), (spent, 429, "budget")
+    refused = (
+        (by_name, 403, "scope"),
+        (nobody, 401, "key"),
+        (wrong, 401, "form of a key"),
+        (other, 403, "scope"),
+        (spent, 429, "budget"),
+    )
     for answer, status, says in (*refused, (foreign, 403, "another name")):
         assert answer.status_code == status
         assert says in error_of(path, answer)

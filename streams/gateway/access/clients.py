@@ -21,6 +21,7 @@ from starlette.requests import Request
 
 from streams.crawl.domains import is_below
 from streams.errors import invalid_parameter
+from streams.gateway.http.problem_forms import form_of
 from streams.search.query_language.matching import ascii_host
 from streams.search.request import Parameters
 from streams.stores.protocols import ApiKey, Visible
@@ -60,8 +61,11 @@ class Client:
 def given_key(request: Request) -> str:
     """Return the key of a request: a bearer token, or the password of HTTP's basic form, which readers of feeds have.
 
-    Empty if there is none.
+    Where the gateway answers as another service, it is also read from `X-API-Key`, as programs send it to a SearXNG.
+    These answers are never cached, which a cache does not know from that header. Empty if there is none.
     """
+    if form_of(request.scope.get("path", "")) and (key := request.headers.get("x-api-key")):
+        return key.strip()
     scheme, _, value = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return value.strip()

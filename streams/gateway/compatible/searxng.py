@@ -42,7 +42,8 @@ def searxng_routes(service: SearchService, guard: Guard) -> APIRouter:
         query, today = given.get("q", ""), service.searcher.clock().date()
         asked = apply_choices(query, Choices(published=within), today) if within else query
         answer = await service.ask(asked, charge, Parameters(page=_page_of(given), language=_language_of(given)))
-        return Response(orjson.dumps(to_searxng(answer, query, _categories_of(given))), media_type="application/json")
+        found = orjson.dumps(to_searxng(answer, query, _categories_of(given)))
+        return Response(found, headers={"Cache-Control": "no-store"}, media_type="application/json")
 
     for path in ("", "/", "/search"):
         router.add_api_route(path, search, methods=["GET", "POST"])

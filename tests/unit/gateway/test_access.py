@@ -203,7 +203,10 @@ def test_people_are_hashed_with_a_key_of_the_day() -> None:
     assert hash_person("192.0.2.1", 1, b"s") != hash_person("192.0.2.1", 1, b"t")
 
 
-def test_a_key_comes_as_bearer_or_as_password() -> None:
+def test_a_key_comes_as_bearer_or_as_password_and_from_other_programs_by_its_name() -> None:
+    named = {"path": "/searxng/search", "type": "http", "headers": [(b"x-api-key", b"rfl_a_b")]}
+    assert given_key(Request(named)) == "rfl_a_b"
+    assert given_key(Request({**named, "path": "/api/v1/search"})) == "", "an answer that a cache may keep"
     assert given_key(request(authorization="Bearer rfl_a_b")) == "rfl_a_b"
     assert given_key(request(authorization="Basic eDpyZmxfYV9i")) == "rfl_a_b"
     assert given_key(request(authorization="Basic %%%")) == ""
