@@ -27,7 +27,9 @@ COREDNS := github.com/coredns/coredns@v1.15.0
 PROMTOOL := github.com/prometheus/prometheus/cmd/promtool
 ASYNCAPI_PARSER := @asyncapi/parser@3.6.6
 # They ask the gateway as Tavily's.
-NODE_PROGRAMS := @tavily/core@0.7.13
+NODE_PROGRAMS := @tavily/core@0.7.13 @langchain/core@1.2.8 @langchain/textsplitters@1.0.2 axios@1.21.1
+# The search of LibreChat, which needs the last three of these and none of the clients of models that it names.
+LIBRECHAT := @librechat/agents@3.9.2
 # They read the OpenAPI document. schemas/npm/package.json names the generator of types and what it needs.
 OPENAPI_LINTERS := @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3
 HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
@@ -97,14 +99,17 @@ subscribers: setup .tools/subscribers/.parser .tools/subscribers/.go ## Set up w
 programs: setup .tools/programs/.ready .tools/programs/.node ## Try programs made for other services against the gateway (needs npm).
 	@$(BIN)/pytest tests/stages/test_use_riffle_from.py $(ARGS)
 
-.tools/programs/.ready: requirements/programs.txt | .venv/.ready
+.tools/programs/.ready: requirements/programs.txt requirements/open-webui.txt | .venv/.ready
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/programs
 	@$(BIN)/uv pip install -q --python .tools/programs/bin/python --require-hashes -r requirements/programs.txt
+	@$(BIN)/uv pip install -q --python .tools/programs/bin/python --require-hashes --no-deps -r requirements/open-webui.txt
 	@touch $@
 
 .tools/programs/.node: Makefile | .tools/programs/.ready
-	@command -v npm >/dev/null || { echo "Tavily's client needs node and npm. Without them, make test skips its check"; exit 1; }
+	@command -v npm >/dev/null || { echo "Clients of Tavily and LibreChat need node and npm. Without them, make test skips their checks"; exit 1; }
 	@npm install --silent --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --prefix .tools/programs $(NODE_PROGRAMS)
+	@mkdir -p .tools/programs/node_modules/@librechat/agents
+	@cd .tools/programs && tar -xzf "$$(npm pack --silent $(LIBRECHAT))" -C node_modules/@librechat/agents --strip-components 1
 	@touch $@
 
 clients: setup .tools/clients/.ready ## Make clients of the OpenAPI document in five languages, compile them, and lint it (needs npm, Go, Maven, cargo).
@@ -237,6 +242,8 @@ lock: setup ## Resolve the locks again after a change of pyproject.toml.
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/chat.txt
 	@$(BIN)/uv pip compile -q requirements/programs.in --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/programs.txt
+	@echo open-webui | $(BIN)/uv pip compile -q - --no-deps --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/open-webui.txt
 
 clean: ## Remove .venv, .tools and the local stack's data (stop it first: riffle down).
 	@rm -rf .venv .tools .riffle .mypy_cache .ruff_cache .pytest_cache

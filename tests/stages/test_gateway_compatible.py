@@ -1,6 +1,6 @@
 """The gateway answers as SearXNG, Tavily, Open WebUI and OpenAI do: the form of each, and Riffle's rules in it.
 
-The programs themselves are tried by tests/integration/test_compatible_programs.py.
+The programs themselves are tried by tests/stages/test_use_riffle_from.py.
 """
 
 import base64
