@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx2
 import pytest
 
 from schemas import Envelope, Event, HookDue, PageFetched, PageIndexed
 from schemas.ids import event_id, page_id
+from streams.client.streaming import EventReader
 from streams.gateway.changes import stream
 from streams.gateway.changes.hooks import MAX_HOOKS, OVERLAP_SECONDS
 from streams.hooks.log import Try, write_try
@@ -19,6 +21,7 @@ from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import CrawlCounts, Site
 from tests.stages.gateway_fakes import NOW, client, gateway
 from tests.stages.test_gateway_crawls import CRAWLS, SEED, Sent, key_of
+from tests.stages.test_gateway_limits import Patient, serving
 
 HOOKS = "/api/v1/hooks"
 RECEIVER = "https://app.example/hook"
@@ -140,11 +143,13 @@ class Reader:
     def __init__(self, events: Sequence[Event], begin: int = 0) -> None:
         self.left = [*enumerate(events)][begin:]
         self.closed = False
+        self.place = f"0.0.{begin}"
 
     def poll(self) -> list[tuple[Event, Envelope, str]]:
         if not self.left:
             return []
         number, event = self.left.pop(0)
+        self.place = f"0.0.{number + 1}"
         kind = event.event_type()
         envelope = Envelope(id=event_id(kind, "c", event.subject(), number), type=kind, source="/riffle/x", time=NOW)
         return [(event, envelope, f"0.0.{number + 1}")]
@@ -244,6 +249,38 @@ async def test_a_gateway_has_a_bounded_number_of_streams(stores: Stores, monkeyp
         later = await web.get("/api/v1/changes", headers=key)
     assert sorted(each.status_code for each in answers) == [200, 200, 429]
     assert later.status_code == 200
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_stream_without_events_has_the_place_where_it_goes_on(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its begin, and again and again while pages come that are not shown: so nothing is read twice, or missed."""
+    monkeypatch.setattr(stream, "BEAT_SECONDS", 0.05)
+    key, topics = await listener(stores), Topics(page("https://other.example/1"), page("https://other.example/2"))
+    async with client(gateway(stores, follow=topics.follow)) as web:
+        found = await web.get(f"/api/v1/changes?prefix={SEED}", headers={**key, "Last-Event-ID": "0.0.1"})
+    assert found.text.startswith("id: 0.0.1\n\nid: 0.0.2\n\n")
+    reader = EventReader()
+    assert (list(reader.read(found.content)), reader.last_id) == ([], "0.0.2")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/changes", "/api/v1/crawls/ID/events"])
+async def test_only_the_head_of_a_stream_opens_none(stores: Stores, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream lasts an hour, and a gateway has few of them: a connection that stays open must not hold one."""
+    monkeypatch.setattr(stream, "MAX_STREAMS", 1)
+    key, topics = await key_of(stores, scopes=("write", "changes")), Topics()
+    app = gateway(stores, writes=Sent(), follow=topics.follow, allowed_hosts=("127.0.0.1",))
+    async with serving(app, protocol=Patient) as port, httpx2.AsyncClient(trust_env=False, timeout=20) as web:
+        web.base_url, web.headers = f"http://127.0.0.1:{port}", key
+        crawl = (await web.post(CRAWLS, json={"seeds": [SEED]})).json()
+        for _ in range(3):
+            head = await web.head(path.replace("ID", crawl["id"]))
+            assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+        assert [reader.closed for reader in topics.readers] == [True] * 3
+        async with web.stream("GET", path.replace("ID", crawl["id"])) as got:
+            assert (got.status_code, head.headers.keys() - got.headers.keys()) == (200, set())
+        await app.state.gateway.close()
 
 
 @pytest.mark.usefixtures("soon")

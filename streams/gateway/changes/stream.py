@@ -2,18 +2,19 @@
 
 Each event has an `id`: the place behind it in Kafka's topics. A client that comes again with `Last-Event-ID` goes on
 there, also at another gateway, as long as Kafka has the events (7 days). An event may come twice, and no order is
-promised between pages.
+promised between pages. The place also comes by itself (a block with an `id` and no data, which clients keep and don't
+show): at the begin, so that a stream that breaks off before its first event goes on there, and while no event comes.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Protocol
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from schemas import Envelope, Event, PageFetched, PageIndexed, PageRemoved
 from schemas.envelope import utc_from_micros
@@ -34,7 +35,7 @@ MAX_STREAMS = 32
 """Maximum number of streams of a gateway: each has a reader of Kafka."""
 POLL_SECONDS = 0.5
 BEAT_SECONDS = 15.0
-"""Time without an event after which a comment shows that the stream lives (seconds)."""
+"""Time without an event after which its place shows that the stream lives (seconds)."""
 MAX_SECONDS = 3_600.0
 """Length of a stream (seconds). The client comes again: so a revoked key hears no more."""
 PROGRESS_SECONDS = 2.0
@@ -52,6 +53,9 @@ _FULL = Problem("too-many-requests", "This gateway serves as many streams as it 
 class Reader(Protocol):
     """A reader of Kafka for one client (`ChangeReader`)."""
 
+    @property
+    def place(self) -> str: ...
+
     def poll(self) -> list[tuple[Event, Envelope, str]]: ...
 
     def close(self) -> None: ...
@@ -66,6 +70,25 @@ class Follow(Protocol):
 async def no_kafka(events: Sequence[type[Event]], place: str, since: datetime | None) -> Reader:
     """Refuse: this gateway has no Kafka."""
     raise RiffleError("this gateway has no Kafka")
+
+
+class EventStream(StreamingResponse):
+    """A stream of events. `end` is called however it ends: also before it began, or if only its head was asked for."""
+
+    def __init__(self, blocks: AsyncGenerator[bytes, None], end: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(blocks, media_type="text/event-stream", headers=HEADERS)
+        self._blocks, self._end = blocks, end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                await send({"type": "http.response.body", "body": b""})
+            else:
+                await super().__call__(scope, receive, send)
+        finally:
+            await self._blocks.aclose()
+            await self._end()
 
 
 def _stream_response(description: str) -> dict[str, Any]:
@@ -95,20 +118,15 @@ def stream_routes(context: GatewayContext, guard: Guard, crawls: Crawls, follow:
         except ValueError:
             raise ProblemError(invalid_parameter("Last-Event-ID", "It is no id of an event.")) from None
 
-    def streamed(reader: Reader, blocks: AsyncIterator[bytes]) -> StreamingResponse:
+    def streamed(reader: Reader, blocks: AsyncGenerator[bytes, None]) -> StreamingResponse:
         token = object()
         open_streams.add(token)
 
-        async def run() -> AsyncIterator[bytes]:
-            try:
-                async with aclosing(blocks) as each_block:  # type: ignore[type-var]  # generators can be closed
-                    async for block in each_block:
-                        yield block
-            finally:
-                open_streams.discard(token)
-                await asyncio.to_thread(reader.close)
+        async def end() -> None:
+            open_streams.discard(token)
+            await asyncio.to_thread(reader.close)
 
-        return StreamingResponse(run(), media_type="text/event-stream", headers=HEADERS)
+        return EventStream(blocks, end)
 
     @router.get(
         "/changes",
@@ -158,33 +176,38 @@ def block_of(name: str, data: Any, place: str = "") -> bytes:
     return f"{head}event: {name}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"
 
 
+def _place_of(reader: Reader) -> bytes:
+    """Return a block that no client shows, with the place of a reader if it has one."""
+    return f"id: {reader.place}\n\n".encode() if reader.place else b":\n\n"
+
+
 def _blocks(reader: Reader, wants: Callable[[Event], bool]) -> Iterator[bytes]:
     for event, envelope, place in reader.poll():
         if wants(event):
             yield block_of(event.topic, cloud_event(event, envelope), place)
 
 
-async def _follow(reader: Reader, wants: Callable[[Event], bool]) -> AsyncIterator[bytes]:
+async def _follow(reader: Reader, wants: Callable[[Event], bool]) -> AsyncGenerator[bytes, None]:
     loop = asyncio.get_running_loop()
     begun = beat = loop.time()
-    yield b": riffle\n\n"
+    yield _place_of(reader)
     while loop.time() - begun < MAX_SECONDS:
         for block in _blocks(reader, wants):
             beat = loop.time()
             yield block
         if loop.time() - beat >= BEAT_SECONDS:
             beat = loop.time()
-            yield b":\n\n"
+            yield _place_of(reader)
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def _follow_crawl(reader: Reader, crawl: Crawl, crawls: Crawls, visible: Visible) -> AsyncIterator[bytes]:
+async def _follow_crawl(reader: Reader, crawl: Crawl, crawls: Crawls, visible: Visible) -> AsyncGenerator[bytes, None]:
     """Yield the events of a crawl until it is done and quiet. A store that is away for a while delays `progress`."""
     loop = asyncio.get_running_loop()
-    begun = last = looked = loop.time()
+    begun = beat = last = looked = loop.time()
     shown: Any = None
     state = "queued"
-    yield b": riffle\n\n"
+    yield _place_of(reader)
 
     def wants(event: Event) -> bool:
         return getattr(event, "crawl_id", "") == crawl.id and shows(visible, str(getattr(event, "url", "")))
@@ -200,13 +223,16 @@ async def _follow_crawl(reader: Reader, crawl: Crawl, crawls: Crawls, visible: V
                 progress = await crawls.progress(crawl)
                 known = await crawls.get(crawl.id, crawl.key)
             except RiffleError:
-                yield b":\n\n"
+                pass
             else:
                 state = await crawls.status(known or crawl, progress)
                 counts = counts_of(progress).model_dump()
                 if (state, counts) != shown:
                     shown, last = (state, counts), now
                     yield block_of("progress", {"state": state, "counts": counts})
+        if now - max(last, beat) >= BEAT_SECONDS:
+            beat = now
+            yield _place_of(reader)
         if state in ("done", "cancelled") and now - last >= QUIET_SECONDS:
             yield block_of("end", {"state": state})
             return
