@@ -32,7 +32,7 @@ from schemas import (
 )
 from streams.servers import Store
 
-Order = Literal["key", "subject", "none"]
+Order = Literal["key", "subject", "subject of a type", "none"]
 PAGE_EVENTS = tuple(event for event in EVENTS if event.topic.startswith("pages.") or event is LinkFound)
 """The events of a page's history."""
 _REPLAY = ".replay"
@@ -79,7 +79,7 @@ class Stage:
     """Number of workers in the local stack."""
     order: Order = "key"
     """The events that are handled one after the other: events with one record key, events with one subject (the page
-    that they are about), or none."""
+    that they are about), events of one type with one subject, or none."""
     regional: bool = False
     """True if each region of the settings has its own workers, in their own consumer group."""
     region: str = ""
@@ -142,7 +142,9 @@ STAGES: tuple[Stage, ...] = (
         outputs=(PageScheduled, PageDiscovered, OriginChanged, PageRemoved),
         agent="streams.crawl.frontier.agent:build",
         concurrency=1_800,  # events that wait for others of their host, to be written with them
-        order="subject",  # the key is the host, and the stage locks it: events of a host are written together
+        # The key is the host, and the stage locks it: events of a host are written together. The end of a page must
+        # not be kept behind the page's answer, which waits for it.
+        order="subject of a type",
         source=True,
         urgent=(PageDiscovered,),
     ),

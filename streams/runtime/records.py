@@ -214,6 +214,8 @@ def order_key(stage: Stage, incoming: Incoming) -> bytes:
             return f"{incoming.topic}/{incoming.partition}/{incoming.offset}".encode()
         case "subject":
             return incoming.header("ce_subject") or incoming.key
+        case "subject of a type":
+            return incoming.header("ce_type") + b"/" + (incoming.header("ce_subject") or incoming.key)
     return incoming.key
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,11 +18,14 @@ from streams.crawl.frontier.hosts.unwritten import NotWritten, UnwrittenRows
 from streams.crawl.frontier.progress import crawl_progress
 from streams.errors import PoisonError
 from streams.runtime.agent import Delivery
+from streams.runtime.records import Incoming, encode, order_key
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks, MemoryNotes
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostRows
+from streams.topology import stage
 from tests.frontier_rows import stored_url
 from tests.stages.frontier_world import START, CrawlOptions, Killed, Site, World, delivery, discovered
+from tests.stages.gateway_life import fetched
 from tests.stages.test_frontier_simulation import SETTINGS, assert_complete, web
 
 HOST = "a.example"
@@ -240,6 +244,16 @@ async def test_a_lease_takes_the_states_too_if_a_url_leaves_a_crawl() -> None:
     assert await store.crawl_counts("c") == {"seen": 1}
     assert await store.crawl_counts("d") == {"queued": 1}
     await event
+
+
+def test_the_end_of_a_page_is_not_kept_behind_its_answer() -> None:
+    """The answer to the last page of a host waits for the page's end, which would come too late behind it."""
+    url, at = f"https://{HOST}/", datetime(2026, 1, 1, tzinfo=UTC)
+    *_, answer = fetched(url)
+    end = PageSettled(page_id=page_id(url), url=url, host=HOST, generation=1, verdict="changed")
+    records = [encode(event, cause="test", source="test", time=at) for event in (answer, end)]
+    incoming = [Incoming(each.topic, 0, 0, each.key, each.value, each.headers, 0.0) for each in records]
+    assert len({order_key(stage("frontier"), each) for each in incoming}) == 2
 
 
 @pytest.mark.parametrize("outstanding", [False, True])

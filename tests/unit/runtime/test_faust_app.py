@@ -351,6 +351,7 @@ async def test_replayed_events_leave_no_spans() -> None:
     [
         ("key", [("a", 0)]),
         ("subject", [("a", 0), ("a", 1)]),
+        ("subject of a type", [("a", 0), ("a", 1)]),
         ("none", [("a", 0), ("a", 1), ("a", 2)]),
     ],
 )
