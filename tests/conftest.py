@@ -72,6 +72,7 @@ SHARED_SERVERS = {"tls_stack": "TlsStack", "stack": "Settings", "only_kafka": "S
 RENDERED_CHART = re.compile(r"\brender\(")
 """A file with this reads the chart, which each process renders again with each file of values: 12 s of CPU time."""
 TESTS = Path(__file__).parent
+CONTRACTS = TESTS / "integration" / "contracts"
 WITHOUT_SERVERS = {"rules", "stages", "unit", "web_reports"}
 """Folders in which no test needs a server or a browser: `make test` doesn't look for such tests there."""
 
@@ -175,16 +176,25 @@ def servers_of(file: Path) -> str:
     return next((name for name, type_ in SHARED_SERVERS.items() if re.search(rf"\b{name}: {type_}", text)), str(file))
 
 
+def process_of(file: Path) -> str:
+    """Return what the files have in common that run in one process: their servers, or what they render.
+
+    The contracts have a stack of their own: with the journeys they would run long after all others.
+    """
+    servers = servers_of(file)
+    return f"{servers} {CONTRACTS.name}" if servers == "stack" and CONTRACTS in file.parents else servers
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `--dist loadfile` also the files that share servers run in one process: their servers are started once."""
+    """With `--dist loadfile` also the files of `process_of` run in one process: their servers are started once."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
     class ByServers(LoadFileScheduling):  # type: ignore[misc]  # ships no types
         def _split_scope(self, nodeid: str) -> str:
-            return servers_of(config.rootpath / nodeid.partition("::")[0])
+            return process_of(config.rootpath / nodeid.partition("::")[0])
 
     return ByServers(config, log)
 
@@ -210,9 +220,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (servers_of(item.path) == str(item.path), item.path not in slow))
     places: dict[str, int] = {}
     for item in items:
-        places.setdefault(servers_of(item.path), len(places))
+        places.setdefault(process_of(item.path), len(places))
     # What shares servers is together, so that none is started twice.
-    items.sort(key=lambda item: places[servers_of(item.path)])
+    items.sort(key=lambda item: places[process_of(item.path)])
 
 
 @pytest.hookimpl(wrapper=True)
