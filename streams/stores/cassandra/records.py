@@ -5,7 +5,6 @@ request, as small writes do (`grouped_calls`): the request costs client and serv
 transitions are in one partition, by event, so that a copy overwrites itself.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ _GET = "SELECT name, value FROM pages WHERE page_id = :page_id AND kind = 0"
 _GET_WITH_LINKS = "SELECT kind, name, value, WRITETIME(value) FROM pages WHERE page_id = :page_id AND kind IN (0, 2)"
 _TIMES = "SELECT name, WRITETIME(value) FROM pages WHERE page_id = :page_id AND kind = 0"
 _GET_MANY = "SELECT page_id, name, value FROM pages WHERE page_id IN :page_ids AND kind = 0"
-_GET_PART = "SELECT value FROM pages WHERE page_id = :page_id AND kind = 0 AND name = :part"
+_GET_PARTS = "SELECT page_id, value FROM pages WHERE page_id IN :page_ids AND kind = 0 AND name = :part"
 # Pages of archives have links and no record. ALLOW FILTERING: one row of each partition is read, and none to filter it.
 _SCAN = (
     "SELECT page_id, token(page_id) FROM pages WHERE token(page_id) > :after AND token(page_id) <= :upto AND kind = 0 "
@@ -51,6 +50,8 @@ RECORD_KIND = 0
 """The kind of rows of a page's record."""
 MAX_READS = 10
 """Maximum number of records in one request."""
+MAX_PARTS = 50
+"""Maximum number of records of which one request reads a part."""
 
 
 @dataclass(slots=True)
@@ -117,12 +118,12 @@ class CassandraPages:
         return dict(await self._session.execute(_TIMES, {"page_id": page_id}))
 
     async def get_normalized(self, page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
-        """Return the part `normalized` of each page that has one. The pages are read side by side."""
-        reads = (
-            self._session.execute(_GET_PART, {"page_id": page_id, "part": Normalized.PART}) for page_id in page_ids
-        )
-        found = zip(page_ids, await asyncio.gather(*reads), strict=True)
-        return {page_id: Normalized.of_row(unpack(rows[0][0])) for page_id, rows in found if rows}
+        """Return the part `normalized` of each page that has one. The pages of an answer are one request."""
+        chunks = groups_of(MAX_PARTS)(list(dict.fromkeys(page_ids)))
+        wanted = [{"page_ids": chunk, "part": Normalized.PART} for chunk in chunks]
+        answers = await self._session.execute_many(_GET_PARTS, wanted)
+        found = {page_id: value for rows in answers for page_id, value in rows}
+        return {page_id: Normalized.of_row(unpack(found[page_id])) for page_id in page_ids if page_id in found}
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "most": limit})
