@@ -18,6 +18,7 @@ import qdrant_edge as edge
 from streams.local.qdrant_server import collection as collections
 from streams.local.qdrant_server.collection import Builds, Collection
 from streams.local.qdrant_server.errors import ApiError
+from streams.local.qdrant_server.payloads import PLACES, TEXTS, StoredPayloads
 from streams.local.qdrant_server.shard_process import ShardProcess
 from tests.integration.qdrant_process import QdrantProcess
 
@@ -240,6 +241,37 @@ def test_two_builds_are_killed_and_answers_stay_exact(tmp_path: Path) -> None:
             wait_for(lambda: not list(folder.glob("runs/*.parts")) and len(list(folder.glob("log/*"))) == 1)
             check(expected, query, count)
     server.stop()
+
+
+def test_a_run_without_files_of_payloads_answers_from_the_engine(opened: Opened) -> None:
+    """A former Riffle wrote none. A build that takes in such a run has the payloads of the other points only."""
+    opened.write(range(SEAL), 1)
+    opened.wait_built()
+    (run,) = (opened.folder / "runs").iterdir()
+    for name in (TEXTS, PLACES):
+        (run / name).unlink()
+    opened.restart()
+    opened.check()
+    opened.write(range(SEAL, 2 * SEAL), 1)
+    opened.remove_page(3, below=2)
+    opened.wait_built()
+    (merged,) = (opened.folder / "runs").iterdir()
+    stored = StoredPayloads.open(merged)
+    assert stored is not None
+    assert len(list(stored.items())) == SEAL
+    opened.check()
+
+
+def test_a_point_is_read_by_its_id_only_while_it_is_there(opened: Opened) -> None:
+    """The files of a run keep the payloads of removed points until the next build."""
+    opened.write(range(SEAL), 1)
+    opened.wait_built()
+    opened.remove_page(2, below=2)
+    ids = [str(UUID(int=number)) for number in range(4 * OF_A_PAGE)]
+    found = orjson.loads(orjson.dumps(opened.collection.retrieve({"ids": ids})))
+    assert {point["id"]: point["payload"] for point in found} == {
+        id: opened.expected.points[id]["payload"] for id in ids if id in opened.expected.points
+    }
 
 
 def test_a_killed_build_is_begun_again(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:

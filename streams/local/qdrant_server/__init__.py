@@ -12,6 +12,7 @@ clients use the ordinary `AsyncQdrantClient(url=...)`, so that a real cluster is
 | `layout`, `write_ahead_log` | its files: which runs there are, and what is in none of them yet |
 | `shard_process`, `shard` | a process with one shard, and what it does |
 | `build` | a process that makes a run with a graph |
+| `payloads` | the payloads of a shard as JSON, which answers have as they are |
 | `merging`, `frequencies` | how the answers of several shards become one; weights of terms over all shards |
 | `queries`, `shard_config`, `errors` | the API's JSON as the engine's objects, and back |
 

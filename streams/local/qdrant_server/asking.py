@@ -38,7 +38,7 @@ def query(shards: Sequence[ShardProcess], requests: Sequence[Json], description:
 def retrieve(shards: Sequence[ShardProcess], request: Json) -> list[dict[str, Any]]:
     """Return points by their ids, in the order of the request."""
     ids = list(dict.fromkeys(map(plain_id, request["ids"])))
-    found = fetch(shards, [{**_selectors(request, True), "ids": ids}] * len(shards))
+    found = fetch(shards, [{**_selectors(request, True), "ids": ids}] * len(shards), "fetch")
     return [record_json(id, found[id]) for id in ids if id in found]
 
 
@@ -51,10 +51,10 @@ def scroll(shards: Sequence[ShardProcess], request: Json) -> tuple[list[dict[str
     return [record_json(id, parts[id]) for id in ids], following
 
 
-def fetch(shards: Sequence[ShardProcess], wanted: Sequence[Json]) -> dict[PointId, Any]:
-    """Return the parts of points, of a request to each shard."""
+def fetch(shards: Sequence[ShardProcess], wanted: Sequence[Json], call: str = "fetch_found") -> dict[PointId, Any]:
+    """Return the parts of points, of a request to each shard. They were found there, unless `call` is `fetch`."""
     calls = [(shard, (one,)) for shard, one in zip(shards, wanted, strict=True) if one["ids"]]
-    return {id: parts for answer in ask_each(calls, "fetch") for id, parts in answer.items()}
+    return {id: parts for answer in ask_each(calls, call) for id, parts in answer.items()}
 
 
 def _weigh(shards: Sequence[ShardProcess], requests: Sequence[Json], idf: frozenset[str]) -> list[Json]:

@@ -6,8 +6,9 @@ begins anew.
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import qdrant_edge as edge
 
 from streams.local.qdrant_server.frequencies import Frequencies
 from streams.local.qdrant_server.layout import sync
+from streams.local.qdrant_server.payloads import PLACES, TEXTS, PayloadWriter, StoredPayloads, id_bytes
 from streams.local.qdrant_server.shard import (
     COUNTED,
     ENGINE_FILES,
@@ -52,9 +54,12 @@ def build_run(order: BuildOrder) -> None:
     os.nice(_NICE)
     parts, frequencies = order.target.with_name(f"{order.target.name}.parts"), Frequencies()
     parts.mkdir()
+    order.target.mkdir()
+    payloads = PayloadWriter(order.target)
     for number, run in enumerate(order.runs):
-        frequencies.merge(_copy_run(run, parts / str(number), order.description))
-    frequencies.merge(_write_points(order))
+        frequencies.merge(_copy_run(run, parts / str(number), order.description, payloads))
+    frequencies.merge(_write_points(order, payloads))
+    payloads.close()
     for segment in parts.glob(f"*/{ENGINE_FILES}/*"):
         segment.rename(order.target / ENGINE_FILES / segment.name)
     shutil.rmtree(parts)
@@ -63,12 +68,13 @@ def build_run(order: BuildOrder) -> None:
     engine.flush()
     engine.close()
     frequencies.save(order.target / COUNTED)
-    for path in (order.target / COUNTED, order.target / ENGINE_FILES, order.target, order.target.parent):
+    written = (order.target / name for name in (COUNTED, TEXTS, PLACES, ENGINE_FILES))
+    for path in (*written, order.target, order.target.parent):
         sync(path)
 
 
-def _copy_run(run: Path, part: Path, description: Mapping[str, Any]) -> Frequencies:
-    """Copy a run's segments without the removed points. Return the document frequencies of the rest."""
+def _copy_run(run: Path, part: Path, description: Mapping[str, Any], payloads: PayloadWriter) -> Frequencies:
+    """Copy a run's segments and payloads without the removed points. Return the document frequencies of the rest."""
     part.mkdir()
     shutil.copytree(run / ENGINE_FILES, part / ENGINE_FILES)
     engine = edge.EdgeShard.load(str(part), run_config(description, 1))
@@ -81,13 +87,20 @@ def _copy_run(run: Path, part: Path, description: Mapping[str, Any]) -> Frequenc
         frequencies.remove(terms for _, terms in removed)
     else:
         frequencies = count_terms(engine, sparse_names(description))
+    _copy_payloads(StoredPayloads.open(run), {id for id, _ in removed}, payloads)
     engine.close()
     return frequencies
 
 
-def _write_points(order: BuildOrder) -> Frequencies:
+def _copy_payloads(stored: StoredPayloads | None, removed: Collection[PointId], payloads: PayloadWriter) -> None:
+    gone = {id_bytes(id) for id in removed if isinstance(id, str)}
+    for id, payload in stored.items() if stored else ():
+        if id not in gone:
+            payloads.put_bytes(id, payload)
+
+
+def _write_points(order: BuildOrder, payloads: PayloadWriter) -> Frequencies:
     """Make the new run of the points that the log files leave. Return their document frequencies."""
-    order.target.mkdir()
     threads = max(1, (os.cpu_count() or 1) // 2)
     shard = Shard(
         edge.EdgeShard.create(str(order.target), run_config(order.description, threads)),
@@ -97,21 +110,38 @@ def _write_points(order: BuildOrder) -> Frequencies:
     )
     for field, schema in order.indexes.items():
         shard.engine.update(edge.UpdateOperation.create_field_index(field, parse_index(schema, on_disk=True)))
-    points = list(_remaining_points(order.logs).values())
-    for first in range(0, len(points), _BATCH_POINTS):
-        shard.upsert_points(points[first : first + _BATCH_POINTS])
+    for points in _remaining_points(order.logs):
+        shard.upsert_points(points)
+        for point in points:
+            payloads.put(plain_id(point["id"]), orjson.dumps(point.get("payload") or {}))
     shard.engine.flush()
     shard.engine.close()
     return shard.frequencies
 
 
-def _remaining_points(logs: Sequence[Path]) -> dict[PointId, Mapping[str, Any]]:
-    points: dict[PointId, Mapping[str, Any]] = {}
-    for log in logs:
-        for kind, content in read_records(log):
-            if kind == WRITTEN:
-                points |= {plain_id(point["id"]): point for point in written_points(content)}
-            else:
-                for id in orjson.loads(content):
-                    points.pop(id, None)
-    return points
+def _remaining_points(logs: Sequence[Path]) -> Iterator[list[Mapping[str, Any]]]:
+    """Yield the last form of each point that the logs leave, some at a time. The logs are read twice: all points as
+    Python's objects take ten times the memory of their vectors."""
+    last: dict[PointId, int] = {}
+    for number, (kind, content) in _numbered_records(logs):
+        if kind == WRITTEN:
+            last.update(dict.fromkeys(_points_by_id(content), number))
+        else:
+            for id in orjson.loads(content):
+                last.pop(id, None)
+    batch: list[Mapping[str, Any]] = []
+    for number, (kind, content) in _numbered_records(logs):
+        if kind == WRITTEN:
+            batch += [point for id, point in _points_by_id(content).items() if last.get(id) == number]
+        if len(batch) >= _BATCH_POINTS:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _numbered_records(logs: Sequence[Path]) -> Iterator[tuple[int, tuple[bytes, bytes]]]:
+    return enumerate(chain.from_iterable(map(read_records, logs)))
+
+
+def _points_by_id(content: bytes) -> dict[PointId, Mapping[str, Any]]:
+    return {plain_id(point["id"]): point for point in written_points(content)}

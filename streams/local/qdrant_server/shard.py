@@ -17,6 +17,7 @@ import qdrant_edge as edge
 
 from streams.local.qdrant_server.errors import BadRequest
 from streams.local.qdrant_server.frequencies import Frequencies, Terms
+from streams.local.qdrant_server.payloads import NewPayloads, Payloads, StoredPayloads, select
 from streams.local.qdrant_server.queries import (
     parse_filter,
     parse_point,
@@ -44,8 +45,16 @@ class Shard:
     """The engine's shard. Its methods take and return what fits into a message; they raise ApiError, or the engine's
     own errors."""
 
-    def __init__(self, engine: Any, description: Json, frequencies: Frequencies, removed: Path | None) -> None:
+    def __init__(
+        self,
+        engine: Any,
+        description: Json,
+        frequencies: Frequencies,
+        removed: Path | None,
+        payloads: Payloads | None = None,
+    ) -> None:
         self.engine = engine
+        self._payloads = payloads
         self._sparse = sparse_names(description)
         self.frequencies = frequencies
         self._is_run = removed is not None
@@ -57,7 +66,8 @@ class Shard:
         """Make a shard for new points, in place of what is in the folder."""
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        shard = cls(edge.EdgeShard.create(str(folder), mutable_config(description)), description, Frequencies(), None)
+        engine = edge.EdgeShard.create(str(folder), mutable_config(description))
+        shard = cls(engine, description, Frequencies(), None, NewPayloads())
         for field, schema in indexes.items():
             shard.create_index(field, schema)
         return shard
@@ -69,7 +79,7 @@ class Shard:
         removed = folder / REMOVED
         _cut_half_line(removed)
         if (folder / COUNTED).exists():
-            shard = cls(engine, description, Frequencies.load(folder / COUNTED), removed)
+            shard = cls(engine, description, Frequencies.load(folder / COUNTED), removed, StoredPayloads.open(folder))
             gone = read_removed(removed)
             shard._gone = len(gone)
             for first in range(0, len(gone), _PAGE):
@@ -98,6 +108,8 @@ class Shard:
         parsed = [parse_point(point) for point in points]
         before = self._terms(written)
         self.engine.update(edge.UpdateOperation.upsert_points(parsed))
+        if isinstance(self._payloads, NewPayloads):
+            self._payloads.put((id, point.get("payload")) for id, point in written.items())
         self.frequencies.remove(before.values())
         self.frequencies.add(_terms_of(point.get("vector"), self._sparse) for point in written.values())
         return list(written)
@@ -110,6 +122,8 @@ class Shard:
         if self._removed is not None:  # first: the engine's files may have it at once
             self._removed.write(b"".join(orjson.dumps(one) + b"\n" for one in terms.items()))
         self.engine.update(edge.UpdateOperation.delete_points(list(terms)))
+        if isinstance(self._payloads, NewPayloads):
+            self._payloads.drop(terms)
         self.frequencies.remove(terms.values())
         return len(terms)
 
@@ -151,8 +165,19 @@ class Shard:
             [(point.score, _id(point), point.version) for point in points] for points in self.engine.query_batch(batch)
         ]
 
+    def fetch_found(self, wanted: Json) -> dict[PointId, dict[str, bytes]]:
+        """Return the payload and the vector of points that are here as JSON: payloads as they were written."""
+        if self._payloads is None or wanted["with_vector"]:
+            return self.fetch(wanted)
+        parts = {}
+        for id, payload in self._payloads.find(wanted["ids"]).items():
+            if (selected := select(payload, wanted["with_payload"])) is not None:
+                parts[id] = {"payload": selected}
+        others = [id for id in wanted["ids"] if id not in parts]
+        return parts | self.fetch({**wanted, "ids": others}) if others else parts
+
     def fetch(self, wanted: Json) -> dict[PointId, dict[str, bytes]]:
-        """Return the payload and the vector of points as JSON."""
+        """Return the payload and the vector of points, as far as they are here, as JSON."""
         with_payload, with_vector = parse_selectors(wanted)
         records = self.engine.retrieve(list(wanted["ids"]), with_payload, with_vector)
         if with_vector:

@@ -2,11 +2,14 @@
 
 from collections import Counter
 from pathlib import Path
+from uuid import UUID
 
+import orjson
 import pytest
 
 from streams.local.qdrant_server.frequencies import Frequencies, inverse_frequencies
 from streams.local.qdrant_server.layout import Layout, read_layout, store_layout
+from streams.local.qdrant_server.payloads import NewPayloads, PayloadWriter, StoredPayloads, select
 from streams.local.qdrant_server.write_ahead_log import REMOVED, WRITTEN, WriteAheadLog, read_records
 
 RECORDS = [(WRITTEN, b'{"points": []}'), (REMOVED, b"[1, 2]"), (WRITTEN, b"")]
@@ -105,3 +108,44 @@ def test_a_folder_without_a_layout_has_the_shard_of_a_former_version(tmp_path: P
     assert read_layout(tmp_path) == Layout()
     (tmp_path / "shard").mkdir()
     assert read_layout(tmp_path) == Layout(("shard",))
+
+
+def test_payloads_of_a_run_are_found_by_their_ids(tmp_path: Path) -> None:
+    """Ids that share their beginning, or end in zeros, too. What is not there is not found."""
+    ids = [str(UUID(int=number << shift)) for shift in (0, 64, 120) for number in range(1, 200)]
+    payloads: dict[str | int, bytes] = {id: orjson.dumps({"number": number}) for number, id in enumerate(ids)}
+    writer = PayloadWriter(tmp_path)
+    for id, payload in payloads.items():
+        writer.put(id, payload)
+    writer.put(7, b"{}")
+    writer.close()
+    stored = StoredPayloads.open(tmp_path)
+    assert stored is not None
+    assert stored.find([*ids, str(UUID(int=(1 << 127) + 5)), str(UUID(int=0)), 7]) == payloads
+    assert dict(stored.items()) == {UUID(str(id)).bytes: payload for id, payload in payloads.items()}
+    assert StoredPayloads.open(tmp_path / "none") is None
+
+
+def test_payloads_of_new_points_are_those_written_last() -> None:
+    new = NewPayloads()
+    new.put([("a", {"n": 1}), (2, None), ("c", {"n": 3})])
+    new.put([("a", {"n": 4})])
+    new.drop(["c", "d"])
+    assert new.find(["a", 2, "c", "d"]) == {"a": b'{"n":4}', 2: b"{}"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (True, b'{"a":1,"b":[2]}'),
+        (["b", "c"], b'{"b":[2]}'),
+        ({"include": ["a"]}, b'{"a":1}'),
+        (["b[]"], None),
+        (["a.x"], None),
+        ({"exclude": ["a"]}, None),
+        (False, None),
+    ],
+)
+def test_a_part_of_a_payload_is_cut_out_where_it_is_plain(wanted: object, found: bytes | None) -> None:
+    """None: the engine knows what is meant."""
+    assert select(b'{"a":1,"b":[2]}', wanted) == found
