@@ -10,9 +10,10 @@ good as each other, one that a reader understands by itself comes first (docs/de
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain, repeat
 from uuid import UUID
 
 from streams.language.function_words import CONJUNCTIONS
@@ -27,7 +28,7 @@ from streams.seen.stores import SeenStores
 from streams.statements.sentences.lengths import word_count
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import MAX_ALONE, StatementPayload
-from streams.vectors.bm25 import query_words, statement_terms
+from streams.vectors.bm25 import query_words, terms_among
 
 PAGES = 10
 """Maximum pages whose statements are all looked at: the first results."""
@@ -227,9 +228,10 @@ def _judge(judged: Sequence[_Candidates], place: int, words: Words) -> list[list
     """Return the scores of each page's statements for the query, or for a clause at this place."""
     near = [each.nearness(place) for each in judged]
     mean, deviation = _measure([value for of_page in near for value in of_page])
-    hits = [hit for each in judged for hit in each.hits]
-    own = iter(_shares([(hit, ()) for hit in hits], words))
-    shares = iter(_shares([(hit, drop_box_labels(hit.payload.context)) for hit in hits], words))
+    wanted = frozenset(chain.from_iterable(words))
+    terms = [_terms_among(wanted, hit.payload) for each in judged for hit in each.hits] if words else []
+    own = iter(_shares([of_text for of_text, _ in terms], words))
+    shares = iter(_shares([of_text | above for of_text, above in terms], words))
     scores = []
     for each, values in zip(judged, near, strict=True):
         of_page = []
@@ -247,16 +249,15 @@ def _measure(values: Sequence[float]) -> tuple[float, float]:
     return mean, max(math.sqrt(variance), 1e-6)
 
 
-def _shares(statements: Sequence[tuple[Hit, Sequence[str]]], words: Words) -> Sequence[float]:
-    """Return the share of the words that each statement has, with the lines above it."""
-    if not words:
-        return [0.0] * len(statements)
-    return shares_of([words_in(_terms(hit, above), words) for hit, above in statements], len(words))
+def _shares(terms: Sequence[frozenset[int]], words: Words) -> Iterable[float]:
+    """Return the share of the words that each statement has, by its terms."""
+    return shares_of([words_in(each, words) for each in terms], len(words)) if words else repeat(0.0)
 
 
-def _terms(hit: Hit, above: Sequence[str]) -> frozenset[int]:
-    payload = hit.payload
-    return statement_terms([payload.text[:MAX_CHARS], *cut(above, MAX_CHARS)], payload.language)
+def _terms_among(wanted: frozenset[int], payload: StatementPayload) -> tuple[frozenset[int], frozenset[int]]:
+    """Return which terms a statement has, and which the lines above it have."""
+    own, above = (payload.text[:MAX_CHARS],), cut(drop_box_labels(payload.context), MAX_CHARS)
+    return terms_among(wanted, own, payload.language), terms_among(wanted, above, payload.language)
 
 
 def _loss_of_length(text: str) -> float:

@@ -10,8 +10,9 @@ twice, and labels of boxes ("Note") not at all. The constants have the best mean
 and NPL (docs/decisions/0005).
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from heapq import nlargest
 from itertools import chain
@@ -40,9 +41,10 @@ _GUESSED_WEIGHT = 1e-4
 """Weight of a stem in a language that is not sure: it finds a statement, and moves none that has the word itself."""
 _KEPT_QUERIES = 128
 """Maximum queries with cached terms: the parts of one search ask for the same ones, and each identifies a language."""
-_KEPT_TEXTS = 4_096
-"""Maximum texts with cached terms: about 12 MB. Several parts of one search ask for the terms of its first statements,
-and the statements of a page share its title and headings."""
+_KEPT_TEXTS = 32_768
+"""Maximum texts with cached terms: about 20 MB, since each is kept as bytes. Several parts of one search ask for the
+terms of its first statements, the statements of a page share its title and headings, and searches of one index find
+many statements again. To cut a statement into terms takes 15 times as long as to read them here."""
 _MAX_KEPT_TEXT_CHARS = 1_000
 """Maximum length of a text with cached terms (characters)."""
 
@@ -63,14 +65,25 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
     return make_vector({term: count * (K1 + 1) / (count + norm) for term, count in counts.items()})
 
 
-def statement_terms(texts: Sequence[str], language: str = "") -> frozenset[int]:
+def statement_terms(texts: Iterable[str], language: str = "") -> frozenset[int]:
     """Return the terms of a statement's texts: its own, its title and its context."""
-    return frozenset[int]().union(*(_terms_of_text(text, language) for text in texts))
+    return frozenset(chain.from_iterable(_terms_of_text(text, language) for text in texts))
+
+
+def terms_among(wanted: frozenset[int], texts: Iterable[str], language: str = "") -> frozenset[int]:
+    """Return which of these terms the texts have."""
+    return wanted.intersection(chain.from_iterable(_terms_of_text(text, language) for text in texts))
+
+
+def _terms_of_text(text: str, language: str) -> memoryview:
+    return memoryview(_packed_terms(text, language)).cast("I")
 
 
 @cached_if_short(_KEPT_TEXTS, _MAX_KEPT_TEXT_CHARS)
-def _terms_of_text(text: str, language: str) -> frozenset[int]:
-    return frozenset(chain.from_iterable(terms(index_words(text), language)))
+def _packed_terms(text: str, language: str) -> bytes:
+    """Return the terms of a text, each once, as integers of 32 bits."""
+    words = list(dict.fromkeys(index_words(text)))
+    return array("I", set(chain.from_iterable(terms(words, language)))).tobytes()
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:

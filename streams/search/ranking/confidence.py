@@ -19,7 +19,7 @@ by words shows which words may be rare, and the index is asked only for these (`
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -178,8 +178,10 @@ def lacked_words(rare: Iterable[RareWord], page: UUID) -> tuple[str, ...]:
     return tuple(word.text for word in rare if page not in word.pages)
 
 
-def words_in(terms: Collection[int], words: Words) -> frozenset[int]:
-    return frozenset(place for place, forms in enumerate(words) if any(form in terms for form in forms))
+def words_in(terms: Set[int], words: Words) -> frozenset[int]:
+    if not terms:
+        return frozenset()
+    return frozenset(place for place, forms in enumerate(words) if not terms.isdisjoint(forms))
 
 
 def shares_of(covered: Sequence[Collection[int]], count: int) -> list[float]:
@@ -191,7 +193,12 @@ def shares_of(covered: Sequence[Collection[int]], count: int) -> list[float]:
     counts = Counter(place for places in covered for place in places)
     worth = [math.log(1 + (len(covered) + 0.5) / (counts[place] + 0.5)) for place in range(count)]
     total = math.fsum(worth)
-    return [math.fsum(worth[place] for place in sorted(places)) / total for places in covered]
+
+    @cache
+    def share_of(places: frozenset[int]) -> float:  # many texts have the same words
+        return math.fsum(worth[place] for place in sorted(places)) / total
+
+    return [share_of(frozenset(places)) for places in covered]
 
 
 def cut(texts: Iterable[str], count: int) -> Iterator[str]:
