@@ -70,9 +70,9 @@ class OwnPages:
         record, now = await self._stores.pages.get(page_id(url)), self._now()
         generation = max(now, record.withheld.generation + SAME_FETCH)
         if kind_of(body, content_type, url) is None:
-            what = content_type or "a file without a media type"
+            what = f"of type {content_type[:100]}" if content_type else "without a media type"
             advice = "send HTML, Markdown, text, PDF or an office file with its media type"
-            return Written(url, page_id(url), f"{what[:100]} can't be read: {advice}")
+            return Written(url, page_id(url), f"a file {what} can't be read: {advice}")
         limits = Limits(self._settings.max_body_bytes, generation, place=Placing(origin_of(url)))
         page = make_page(url, generation, body, "html", limits, headers={"content-type": content_type})
 

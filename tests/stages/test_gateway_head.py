@@ -1,5 +1,7 @@
 """HEAD is answered wherever GET is (RFC 9110, 9.3.2): the same status and headers, without the content."""
 
+import re
+
 import httpx2
 import pytest
 from fastapi import FastAPI
@@ -35,6 +37,20 @@ async def test_every_path_that_answers_get_answers_head() -> None:
             assert head.status_code == got.status_code, path
             of_both = [{name: answer.headers.get(name) for name in COMPARED} for answer in (got, head)]
             assert of_both[0] == of_both[1], path
+    await app.state.gateway.close()
+
+
+async def test_a_wrong_method_is_told_all_methods_of_a_path() -> None:
+    """Several routes may have one path, as `PUT` and `DELETE /api/v1/pages` have (RFC 9110, 15.5.6)."""
+    app = gateway(await filled())
+    async with client(app) as web:
+        document = (await web.get("/api/v1/openapi.json")).json()
+        for path, operations in document["paths"].items():
+            address = re.sub(r"\{\w+\}", "3f9a51c0d2b7", path)
+            answer = await web.request("PATCH", address)
+            methods = {name.upper() for name in operations} | ({"HEAD"} if "get" in operations else set())
+            assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (405, methods), path
+            assert answer.json()["hint"] == f"Use {answer.headers['allow']}."
     await app.state.gateway.close()
 
 

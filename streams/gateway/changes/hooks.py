@@ -25,10 +25,10 @@ from streams.gateway.writing.requests import (
     REPEATED_PROBLEMS,
     WRITE_PROBLEMS,
     Body,
-    check_prefix,
     json_body,
     once,
     parse_body,
+    prefix_of,
     read_body,
     writing,
 )
@@ -161,7 +161,8 @@ def hook_routes(context: GatewayContext, guard: Guard, publish: Publisher, repet
         body = await read_body(request)
         wanted = parse_body(body, NewHook)
         async with writing(context):
-            url, prefix = _receiver(context, wanted.url), _prefix(wanted.prefix)
+            url = _receiver(context, wanted.url)
+            prefix = prefix_of(wanted.prefix, context.settings.crawl.origins, charge.key.hosts)
 
         async def make(hook_id: str) -> HookAnswer:
             others = await hooks_of(charge)
@@ -297,16 +298,6 @@ def _receiver(context: GatewayContext, text: str) -> str:
         return with_scheme(text, context.settings.crawl.origins)
     except InvalidUrl as error:
         raise UsageError(f"{text[:200]!r} can't be a receiver: {error}") from None
-
-
-def _prefix(text: str) -> str:
-    if not text:
-        return ""
-    check_prefix(text, "https://docs.example/")
-    try:
-        return with_scheme(text)
-    except InvalidUrl as error:
-        raise UsageError(f"{text[:200]!r} can't be the beginning of an address: {error}") from None
 
 
 def _answer(hook: Hook, now: int, failing: Failing | None, *, shows_secret: bool) -> HookAnswer:

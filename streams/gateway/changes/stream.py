@@ -18,14 +18,14 @@ from starlette.types import Receive, Scope, Send
 
 from schemas import Envelope, Event, PageFetched, PageIndexed, PageRemoved
 from schemas.envelope import utc_from_micros
-from streams.errors import RiffleError
+from streams.errors import RiffleError, UsageError
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.gateway.http.requests import api_router
 from streams.gateway.writing.crawls import CRAWL_ID, counts_of, find_crawl
-from streams.gateway.writing.requests import writing
+from streams.gateway.writing.requests import prefix_of, writing
 from streams.hooks.signing import cloud_event
 from streams.seen.stores import shows
 from streams.stores.protocols import Visible
@@ -140,11 +140,15 @@ def stream_routes(context: GatewayContext, guard: Guard, crawls: Crawls, follow:
         prefix: Annotated[str, Query(max_length=2_048, description="Only pages whose addresses begin with it.")] = "",
         last_event_id: _Last = "",
     ) -> StreamingResponse:
+        try:
+            begin = prefix_of(prefix, context.settings.crawl.origins, charge.key.hosts)
+        except UsageError as error:
+            raise ProblemError(invalid_parameter("prefix", f"{error}.")) from None
         reader = await opened(OF_PAGES, last_event_id, None)
 
         def wants(event: Event) -> bool:
             url = str(getattr(event, "url", ""))
-            return url.startswith(prefix) and shows(charge.visible, url)
+            return url.startswith(begin) and shows(charge.visible, url)
 
         return streamed(reader, _follow(reader, wants))
 

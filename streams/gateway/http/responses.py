@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Match
 
 from streams.errors import InvalidQuery, SearchUnavailable
 from streams.gateway.http.presentation import clean_line
@@ -53,10 +54,18 @@ def _problem_of(request: Request, error: Exception) -> Problem:
             return search_unavailable(str(error), error.__cause__)
         case RequestValidationError():
             return _first_fault(error)
+        case HTTPException(status_code=405):
+            return of_status(405, str(error.detail), {"Allow": ", ".join(_allowed(request))})
         case HTTPException():
             return of_status(error.status_code, str(error.detail), dict(error.headers or {}))
     log.error("a request failed with an unexpected error", path=request.url.path, exc_info=error)
     return internal()
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods of a path: of all its routes, of which the framework names those of the first one."""
+    routes = [route for route in request.app.router.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
 
 def respond(request: Request, problem: Problem, views: Views) -> Response:

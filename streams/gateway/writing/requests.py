@@ -1,7 +1,7 @@
 """Parts of the routes that write: bodies with a bound, repetitions, and stores or Kafka that do not answer."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -11,6 +11,9 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
+from streams.allowed_origins import AllowedOrigins, origin_of
+from streams.crawl.domains import is_page_below
+from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import RiffleError, UsageError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
@@ -71,8 +74,24 @@ def parse_body(body: bytes, model: type[Model]) -> Model:
 
 def check_prefix(text: str, example: str) -> None:
     """Raise UsageError if a text can't be the beginning of the addresses of a host's pages."""
-    if "/" not in text.partition("://")[2]:
+    if "/" not in text.split("://", 1)[-1]:
         raise UsageError(f"a prefix has the host and a `/`, such as {example}")
+
+
+def prefix_of(text: str, origins: AllowedOrigins, hosts: Collection[str]) -> str:
+    """Return the beginning of the addresses that a client wants to hear of, as pages have it. Raises UsageError.
+
+    It is public, as addresses of the web are, unless the operator named its origin, or the key its host: `hosts`. A
+    name that can't be public stays as it is: who names it gets no page by that.
+    """
+    if not text:
+        return ""
+    check_prefix(text, "https://docs.example/")
+    try:
+        public, own = (found := possible_urls(text))[0], found[-1]
+    except InvalidUrl as error:
+        raise UsageError(f"{text[:200]!r} can't be the beginning of an address: {error}") from None
+    return own if origins.allows(origin_of(own)) or is_page_below(own, hosts) else origins.place(public)
 
 
 @asynccontextmanager
