@@ -16,6 +16,7 @@ from streams.gateway.answers.api import answer_api_routes
 from streams.gateway.answers.html import AnswerSection, ask_html_routes
 from streams.gateway.answers.service import ModelAnswers, open_answers
 from streams.gateway.changes.hooks import hook_routes
+from streams.gateway.changes.schemas import schema_routes
 from streams.gateway.changes.stream import Follow, no_kafka, stream_routes
 from streams.gateway.clicks.links import OutgoingLinks, click_keys
 from streams.gateway.clicks.routes import click_routes
@@ -148,6 +149,7 @@ def create_app(
         stream_routes(context, guard, crawls, follow or no_kafka),
         hook_routes(context, guard, sender, repetitions),
         own_page_routes(context, OwnPages(stores, sender, settings.crawl, now), guard),
+        schema_routes(),
         site_words_routes(context, guard),
         search_api_routes(gateway.search, guard),
         contents_routes(context, guard),

@@ -73,8 +73,10 @@ class HooksAgent(Agent):
         now: Callable[[], int] = now_micros,
         monotonic: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = randomness.random,
+        gateway: str = "",
     ) -> None:
-        self._keys, self._notes, self._post = keys, notes, post
+        """`gateway`: its public address; empty: not known."""
+        self._keys, self._notes, self._post, self._gateway = keys, notes, post, gateway
         self._now, self._monotonic, self._random = now, monotonic, random
         self._hooks, self._read_at = NO_HOOKS, float("-inf")
         self._failing: dict[str, Failing] = {}
@@ -88,7 +90,8 @@ class HooksAgent(Agent):
         match event:
             case PageIndexed() | PageRemoved():
                 hearing = hooks.hearing(event.topic, event.url, self._now())
-                made, on = cloud_event(event, delivery.envelope), (hook for hook in hearing if not self._is_off(hook))
+                made = cloud_event(event, delivery.envelope, self._gateway)
+                on = (hook for hook in hearing if not self._is_off(hook))
                 return [HookDue(hook_id=hook.id, url=event.url, cloud_event=made) for hook in on]
             case HookDue():
                 hook, is_test = hooks.hooks.get(event.hook_id), event.cloud_event.get("type") == TEST_TYPE
@@ -174,4 +177,5 @@ class HooksAgent(Agent):
 
 
 async def build(settings: Settings, stores: Stores) -> HooksAgent:
-    return HooksAgent(stores.api_keys, stores.notes, HookPost(settings.crawl))
+    post, gateway = HookPost(settings.crawl), settings.gateway.public_url
+    return HooksAgent(stores.api_keys, stores.notes, post, gateway=gateway)

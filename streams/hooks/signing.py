@@ -32,11 +32,16 @@ def make_secret(random: bytes) -> str:
     return SECRET_PREFIX + b64encode(random).decode()
 
 
-def cloud_event(event: Event, envelope: Envelope) -> dict[str, Any]:
-    """Return an event with its attributes, as CloudEvents' JSON format has them."""
+def cloud_event(event: Event, envelope: Envelope, gateway: str = "") -> dict[str, Any]:
+    """Return an event with its attributes, as CloudEvents' JSON format has them.
+
+    `gateway`: its public address, where `dataschema` leads; empty: not known, and `dataschema` is the schema's name.
+    """
     subject, data = envelope.subject or event.subject(), orjson.loads(event.to_json())
     made = _with_attributes(str(envelope.id), envelope.source, envelope.type, subject, envelope.time, data)
-    return {**made, "dataschema": schema_id_of(envelope.type)}
+    name = schema_id_of(envelope.type)
+    address = f"{gateway.rstrip('/')}/api/v1/schemas/{name.rpartition(':')[2]}" if gateway else name
+    return {**made, "dataschema": address}
 
 
 def test_event(hook_id: str, event_id: str, time: datetime) -> dict[str, Any]:

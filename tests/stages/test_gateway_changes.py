@@ -8,8 +8,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from jsonschema import Draft202012Validator
 
-from schemas import Envelope, Event, HookDue, PageFetched, PageIndexed
+from schemas import Envelope, Event, HookDue, PageFetched, PageIndexed, PageRemoved
 from schemas.ids import event_id, page_id
 from streams.client.streaming import EventReader
 from streams.gateway.changes import stream
@@ -79,6 +80,31 @@ async def test_a_hook_that_is_not_made(stores: Stores, fields: Any, wanted: Any,
         answer = await web.post(HOOKS, json=wanted, headers=key)
     assert (answer.status_code, answer.json()["type"]) == (status, f"urn:riffle:problem:{kind}"), answer.text
     assert not await stores.api_keys.hooks()
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("public_url", ["", "https://riffle.example", "https://riffle.example/search"])
+async def test_dataschema_leads_to_the_schema_of_the_data(stores: Stores, public_url: str) -> None:
+    """Without a public address it is the schema's name, which the gateway's path takes, too."""
+    key = await listener(stores)
+    removed = PageRemoved(page_id=page_id(SEED), url=SEED, generation=2, reason="gone")
+    app = gateway(stores, follow=Topics(page(SEED), removed).follow, public_url=public_url, allowed_hosts=("*",))
+    async with client(app) as web:
+        found = [data for _, _, data in events_of((await web.get("/api/v1/changes", headers=key)).text)]
+        names = [data["dataschema"].removeprefix(f"{public_url}/api/v1/schemas/") for data in found]
+        answers = [await web.get(f"/api/v1/schemas/{name}") for name in names]
+        listed = (await web.get("/api/v1/schemas")).json()["schemas"]
+        each = [(one["id"], (await web.get(one["self"])).json()["$id"]) for one in listed]
+        topics = (await web.get("/api/v1/asyncapi.json")).json()["channels"]
+        unknown = await web.get("/api/v1/schemas/..%2Fopenapi")
+    assert [name.startswith("urn:") for name in names] == [not public_url] * 2
+    for data, answer in zip(found, answers, strict=True):
+        assert answer.headers["content-type"] == "application/schema+json"
+        Draft202012Validator(answer.json()).validate(data["data"])
+        assert not Draft202012Validator(answer.json()).is_valid({**data["data"], "url": 1})
+    assert [name for name, named in each if name != named] == []
+    assert set(topics) <= {name.removeprefix("urn:riffle:schema:").removesuffix(".v1") for name, _ in each}
+    assert (unknown.status_code, unknown.json()["type"]) == (404, "urn:riffle:problem:not-found")
 
 
 PREFIXES = [

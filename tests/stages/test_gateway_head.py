@@ -40,7 +40,7 @@ async def test_every_path_that_answers_get_answers_head() -> None:
     await app.state.gateway.close()
 
 
-async def test_a_wrong_method_is_told_all_methods_of_a_path() -> None:
+async def test_a_refused_method_is_answered_with_all_methods_of_the_path() -> None:
     """Several routes may have one path, as `PUT` and `DELETE /api/v1/pages` have (RFC 9110, 15.5.6)."""
     app = gateway(await filled())
     async with client(app) as web:

@@ -66,6 +66,7 @@ class World:
             now=lambda: NOW_MICROS + int(self.seconds * 1e6),
             monotonic=lambda: self.seconds,
             random=lambda: 0.5,
+            gateway="https://riffle.example/",
         )
 
     async def hook(self, hook_id: str = "one", *, key: dict[str, Any] | None = None, **fields: Any) -> Hook:
@@ -148,6 +149,7 @@ async def test_an_event_is_delivered_as_a_signed_cloud_event() -> None:
     assert (url, headers["Content-Type"], made["specversion"]) == (RECEIVER, MEDIA_TYPE, "1.0")
     assert made["id"] == headers["webhook-id"] == str(arrived.envelope.id)
     assert (made["type"], made["subject"]) == ("riffle.pages.indexed.v1", str(page_id(URL)))
+    assert made["dataschema"] == "https://riffle.example/api/v1/schemas/pages.indexed.v1"
     assert PageIndexed.model_validate(made["data"]) == arrived.event
     timestamp = int(headers["webhook-timestamp"])
     assert headers["webhook-signature"] == sign(SECRET, made["id"], timestamp, body)

@@ -93,6 +93,7 @@ ASKED: dict[str, tuple[str, Iterable[str]]] = {
 OF_NO_PAGE = {
     "/", "/help", "/privacy", "/healthz", "/readyz", "/metrics", "/robots.txt", "/favicon.ico", "/opensearch.xml",
     "/static/{}", "/mcp", "/act", "/entities/{}", "/api/v1/entities/{}", "/api/v1/openapi.json",
+    "/api/v1/schemas", "/api/v1/schemas/{}", "/api/v1/asyncapi.json",
     "/preferences", "/preferences/site", "/preferences/export", "/preferences/import", "/preferences/shared",
     "/preferences/reset", "/v1/models", "/.well-known/oauth-protected-resource",
 }  # fmt: skip

@@ -108,6 +108,7 @@ _Last = Annotated[str, Header(alias="Last-Event-ID", max_length=16_384, descript
 def stream_routes(context: GatewayContext, guard: Guard, crawls: Crawls, follow: Follow) -> APIRouter:
     router = api_router("changes")
     open_streams: set[object] = set()
+    public_url = context.settings.gateway.public_url
 
     async def opened(events: Sequence[type[Event]], place: str, since: datetime | None) -> Reader:
         if len(open_streams) >= MAX_STREAMS:
@@ -150,7 +151,7 @@ def stream_routes(context: GatewayContext, guard: Guard, crawls: Crawls, follow:
             url = str(getattr(event, "url", ""))
             return url.startswith(begin) and shows(charge.visible, url)
 
-        return streamed(reader, _follow(reader, wants))
+        return streamed(reader, _follow(reader, wants, public_url))
 
     @router.get(
         "/crawls/{crawl_id}/events",
@@ -169,7 +170,7 @@ def stream_routes(context: GatewayContext, guard: Guard, crawls: Crawls, follow:
     ) -> StreamingResponse:
         crawl = await find_crawl(context, crawls, charge, crawl_id)
         reader = await opened(OF_CRAWLS, last_event_id, utc_from_micros(crawl.created))
-        return streamed(reader, _follow_crawl(reader, crawl, crawls, charge.visible))
+        return streamed(reader, _follow_crawl(reader, crawl, crawls, charge.visible, public_url))
 
     return router
 
@@ -185,18 +186,18 @@ def _place_of(reader: Reader) -> bytes:
     return f"id: {reader.place}\n\n".encode() if reader.place else b":\n\n"
 
 
-def _blocks(reader: Reader, wants: Callable[[Event], bool]) -> Iterator[bytes]:
+def _blocks(reader: Reader, wants: Callable[[Event], bool], gateway: str) -> Iterator[bytes]:
     for event, envelope, place in reader.poll():
         if wants(event):
-            yield block_of(event.topic, cloud_event(event, envelope), place)
+            yield block_of(event.topic, cloud_event(event, envelope, gateway), place)
 
 
-async def _follow(reader: Reader, wants: Callable[[Event], bool]) -> AsyncGenerator[bytes, None]:
+async def _follow(reader: Reader, wants: Callable[[Event], bool], gateway: str) -> AsyncGenerator[bytes, None]:
     loop = asyncio.get_running_loop()
     begun = beat = loop.time()
     yield _place_of(reader)
     while loop.time() - begun < MAX_SECONDS:
-        for block in _blocks(reader, wants):
+        for block in _blocks(reader, wants, gateway):
             beat = loop.time()
             yield block
         if loop.time() - beat >= BEAT_SECONDS:
@@ -205,7 +206,9 @@ async def _follow(reader: Reader, wants: Callable[[Event], bool]) -> AsyncGenera
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def _follow_crawl(reader: Reader, crawl: Crawl, crawls: Crawls, visible: Visible) -> AsyncGenerator[bytes, None]:
+async def _follow_crawl(
+    reader: Reader, crawl: Crawl, crawls: Crawls, visible: Visible, gateway: str
+) -> AsyncGenerator[bytes, None]:
     """Yield the events of a crawl until it is done and quiet. A store that is away for a while delays `progress`."""
     loop = asyncio.get_running_loop()
     begun = beat = last = looked = loop.time()
@@ -217,7 +220,7 @@ async def _follow_crawl(reader: Reader, crawl: Crawl, crawls: Crawls, visible: V
         return getattr(event, "crawl_id", "") == crawl.id and shows(visible, str(getattr(event, "url", "")))
 
     while loop.time() - begun < MAX_SECONDS:
-        for block in _blocks(reader, wants):
+        for block in _blocks(reader, wants, gateway):
             last = loop.time()
             yield block
         now = loop.time()

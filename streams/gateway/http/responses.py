@@ -63,7 +63,7 @@ def _problem_of(request: Request, error: Exception) -> Problem:
 
 
 def _allowed(request: Request) -> list[str]:
-    """Return the methods of a path: of all its routes, of which the framework names those of the first one."""
+    """Return the methods of all routes of a path. The framework names only the methods of its first route."""
     routes = [route for route in request.app.router.routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
