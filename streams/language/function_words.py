@@ -70,6 +70,19 @@ _TEXTS = {
     "किस किसने किसी की कितना कितनी कितने के कैसे को कोई कौन क्या क्यों गई गए गया जब जहाँ जा जाता जो तक तब तो था थी थे "
     "द्वारा ने नहीं पर भी मैं में यदि यह ये या रहा रहे लिए वह वाले वे सकता सकते साथ से हम ही हुआ हुई हुए है हैं हो "
     "होता होती होते",
+    "el": "ή ήταν αλλά αν από αυτά αυτέσ αυτή αυτό αυτόσ για δεν είναι είχε είχαν εκεί επίσησ έχει έχουν η θα και "
+    "κάθε κατά μασ με μετά μέσα μη μπορεί μπορούν να ο οι όπου όπωσ όταν ότι που πού πόσα πόσεσ πόση πόσο "
+    "πόσοι πόσουσ ποια ποιά ποιασ ποιεσ ποιο ποιό ποιοι ποιον ποιοσ ποιόσ ποιουσ ποτέ πότε πριν προσ πώσ πωσ "
+    "σασ σε σην στα στη στην στισ στο στον στουσ σύμφωνα τα τησ τη την τι τισ το τον του τουσ των τότε "
+    "υπάρχει ωσ ένα έναν ένασ ενόσ ενώ μια μία μιασ γιατί",
+    "ro": "a acea aceasta această aceea acel acela acele acest acesta aceste acestea acestei acestui ai al ale am "
+    "ar are au avea avut ca că care cărei căror cărui câte câtă cât câţi ce cea cei cel cele când cine cu cui "
+    "cum da dacă de decât deci din după dintre e ea ei el ele era erau este eu fi fie fost iar în între "
+    "îşi îi îl la le li lor lui mai nici nu o ori pe pentru până prin s sa să sale sau se şi sub sunt sînt ta "
+    "te tot toate toţi un una unde unei unor unui vor va fără despre lângă",
+    "vi": "à ai bao bằng bị bởi các cái có cùng của cũng cho chưa chỉ đã đang đâu đây để đến đó được gì hay hoặc "
+    "hơn khi không là lại lên mà mấy mỗi một này nào nên nếu ngay nhiêu như nhưng những ở phải qua ra rằng "
+    "rất sao sẽ sự tại thì theo thế từ trên trong trước và vào vẫn về vì với đều",
     "zh": "但是 因为 所以 如果 这个 那个 这些 那些 我们 你们 他们 什么 哪个 哪些 哪里 多少 怎么 怎样 如何 为什 可以",
     "ja": "の は が を に へ と で も や か から まで より ね よ な など この その あの どの これ それ あれ どれ ここ "
     "そこ どこ だれ 誰 何 なに いつ なぜ どう する し て た い ある あり いる です ます でし まし ない だ だっ れ "

@@ -47,7 +47,7 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {
         "ms": "ialah kerana boleh iaitu daripada di yang", "mt": "il ta' li u fil tal hija huwa",
         "ne": "हो छ छन् र को मा थियो थिए भएको एक", "nl": "de het een van en is in op",
         "nn": "ikkje eit ein frå eg kva dei av og er", "no": "ikke et en fra av og er til",
-        "pt": "o os uma do da dos das na no é e não um em", "ro": "și din este o în de la cu", "sa": "अस्ति च एव सः",
+        "pt": "o os uma do da dos das na no é e não um em", "ro": "și şi din este o în de la cu", "sa": "अस्ति च एव सः",
         "sk": "je sú že ktorý ktorá ktoré alebo pri zo vo ako sa", "sl": "je in ki na v so kot se iz",
         "sq": "është në dhe i e një për me", "sr": "је у и на се који која je koji i iz",
         "sv": "och är av ett en som det", "tr": "bir ve bu için",

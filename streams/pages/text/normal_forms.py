@@ -64,9 +64,10 @@ def fold(text: str) -> str:
 _OPTIONAL = "[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u08ca-\u08ff]"
 """Ranges with all signs that writers of Hebrew and Arabic leave out: points, accents, vowel signs, and the line that
 makes a word longer (tatweel). Few texts have them, and the same word has them in one text and not in another."""
-_MAY_BE_SIGN = re.compile(rf"(?![0-9])\d|{_OPTIONAL}|[\u0622\u0623\u0625]")
-_ALEFS = frozenset("\u0622\u0623\u0625")
-"""Alef with a hamza or a madda, which is written without it as often."""
+_MAY_BE_SIGN = re.compile(rf"(?![0-9])\d|{_OPTIONAL}|[\u0622\u0623\u0625\u0219\u021b]|(?<=i)\u0307")
+_SAME = dict.fromkeys("\u0622\u0623\u0625", "\u0627") | {"\u0219": "\u015f", "\u021b": "\u0163"}
+"""Letters that are written as another one as often: alef with a hamza or a madda, and Romanian letters with a comma,
+which old character sets write with a cedilla. The dot of a Turkish capital I is left behind by case folding."""
 
 
 def _fold_sign(found: re.Match[str]) -> str:
@@ -75,9 +76,10 @@ def _fold_sign(found: re.Match[str]) -> str:
 
 @cache
 def _sign_of(char: str) -> str:
-    """Return a digit of any script as an ASCII digit, a bare alef, and nothing for a sign that may be left out."""
-    if char in _ALEFS:
-        return "\u0627"
+    """Return a digit of any script as an ASCII digit, one of letters that are the same, and nothing for a sign that may
+    be left out."""
+    if char in _SAME:
+        return _SAME[char]
     digit = unicodedata.decimal(char, None)
     if digit is not None:
         return str(digit)

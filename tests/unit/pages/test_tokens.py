@@ -40,6 +40,8 @@ CASES = [
     ("สวัสดี", "th", ["สวั", "วัส", "สดี"], "a Thai vowel stays with its consonant"),
     ("كِتَابٌ كتاب كـــتاب", "ar", ["كتاب", "كتاب", "كتاب"], "vowel signs and tatweel may be left out"),
     ("الإسلام الاسلام آب", "ar", ["الاسلام", "الاسلام", "اب"], "alef with and without its hamza"),
+    ("İstanbul istanbul", "tr", ["istanbul", "istanbul"], "the dot of a Turkish capital"),
+    ("și şi Țară ţară", "ro", ["şi", "şi", "ţară", "ţară"], "a comma or a cedilla below"),
     ("שָׁלוֹם שלום", "he", ["שלום", "שלום"], "Hebrew points may be left out"),
     ("٢٠٢٤ ۲۰۲۴ ๒๕๖๗ २०२४ ２０２４", "", ["2024", "2024", "2567", "2024", "2024"], "digits of any script"),
     ("في ٣٫٥ و ٣.٥", "ar", ["في", "3", "5", "و", "3.5"], "numbers of any script"),
