@@ -61,6 +61,7 @@ SECTIONS: Sections = {
         "suggest": ("benchmarks.search.suggest:run", "Suggestions: in memory, and over HTTP."),
         "first-results": ("benchmarks.search.first_results:run", "First results over the bundled web."),
         "ten-languages": ("benchmarks.search.ten_languages:run", "Questions over pages in ten languages."),
+        "across-languages": ("benchmarks.evaluation.across_languages:run", "Questions over pages in other languages."),
         "second-web": ("benchmarks.second_web.command:run", "What a person gets of five sets of documentation."),
         "known-items": ("benchmarks.search.known_items:run", "How often the page that a query names is first."),
         "open-sets": ("benchmarks.search.open_sets:run", "Makes test collections of further kinds."),

@@ -33,10 +33,11 @@ from streams.search.paging import (
 )
 from streams.search.query_language.query import WrittenOperator, find_operators
 from streams.search.ranker import PASSES, Ranker, Reader
-from streams.search.ranking.confidence import lacked_words, min_confidence
+from streams.search.ranking.confidence import lacked_words, min_confidence, missing_words
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext, RareWord
 from streams.search.ranking.filters import Rules, pass_checks
 from streams.search.ranking.fusion import meaning_weight
+from streams.search.ranking.other_languages import UNSURE, asked_in, min_lead
 from streams.search.ranking.rules import NO_RULES, PersonalRules
 from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
 from streams.search.request import SearchRequest
@@ -138,6 +139,7 @@ class Searcher:
         is_phrase = bool(query.filters.phrases)
         extras = await self._extras.of(shown, request.visible, deadline, trace, is_phrase=is_phrase, frame=frame)
         duplicates = ranked.notes.near_duplicates
+        asked = asked_in(query.text) if min_lead(trace.model) is not None else UNSURE
         return Found(
             request,
             tuple(show_first_sentences(shown, extras.first_sentences, frame)),
@@ -149,8 +151,8 @@ class Searcher:
             facts=extras.facts,
             versions=extras.versions,
             left_out={each.page_id: duplicates[each.page_id] for each in shown if each.page_id in duplicates},
-            missing=ranked.notes.missing,
-            lacks={each.page_id: lacked_words(ranked.notes.rare, each.page_id) for each in shown},
+            missing=missing_words(ranked.notes, shown, asked),
+            lacks={each.page_id: lacked_words(ranked.notes.rare, each, asked) for each in shown},
             text=query.text,
             synonyms=query.used.texts,
             operators=find_operators(request.text),
@@ -232,6 +234,8 @@ class Searcher:
                 fixed=self.options.min_confidence,
                 of_index=self._index_bound.of if self._index_bound else lambda _: None,
             ),
+            asked_in=asked_in(query.text),
+            min_lead=min_lead(trace.model),
             asked=query.request.text,
             language=query.request.language or "",
             reader=reader_of(query.text, query.request.accepted),

@@ -158,13 +158,14 @@ def _likelihoods(letters: str, script: str, declared: str) -> dict[str, float]:
     used = _letters_of(folded) if short else frozenset()
     found_words = frozenset(words(folded, "xx")) if short else frozenset()
     for label, probability in _predict(folded):
-        if _is_written_in(label, script):
+        if is_written_in(label, script):
             weight = _evidence(label, used, found_words) if short else 1.0
             result[label] = probability * weight * (_DECLARED_FACTOR if label == declared else 1.0)
     return result
 
 
-def _is_written_in(label: str, script: str) -> bool:
+def is_written_in(label: str, script: str) -> bool:
+    """Return whether texts in a language (the model's label) are written in this script, as far as that is known."""
     if script == "Latn":
         return label not in _NOT_LATIN
     return label in _LANGUAGES.get(script, ())

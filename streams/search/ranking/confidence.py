@@ -7,7 +7,8 @@ results are about it:
     words      greatest share of the query's words that one statement has, with its context and title. A word is worth
                its rarity among the first statements by words: of "when was vindvloos born", `born` is worth little
 
-Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound. The bound of an
+Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound, and no
+statement in another language than the query stands out (`other_languages.py`). The bound of an
 embedding model is measured by `python -m benchmarks eval confidence` (docs/decisions/0045); without one nothing is
 judged. Over an index in which made nonsense scores high, it is raised (`measuring.py`).
 
@@ -20,15 +21,15 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from uuid import UUID
 
 from streams.models.protocols import ModelInfo
 from streams.search.query_language.operators import OPERATORS, Conditions
-from streams.search.ranking.context import RankingContext, RareWord
+from streams.search.ranking.context import Notes, RankingContext, RareWord
 from streams.search.ranking.fusion import best_of_pages
+from streams.search.ranking.other_languages import UNSURE, AskedIn, divide, lead_of
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.vectors.bm25 import statement_terms
 
@@ -114,7 +115,8 @@ def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[Pa
     """Apply the pass `confidence`: where nothing was found, at most three pages are left, the nearest first."""
     if context.min_confidence is None or not context.found.dense or context.notes.is_addressed:
         return pages
-    measured = measure_confidence(context.found, context.words)
+    own, elsewhere = divide(context.found.dense, context.asked_in if context.min_lead is not None else UNSURE)
+    measured = measure_confidence(replace(context.found, dense=tuple(own)), context.words)
     context.notes.passes["confidence"] = {
         "closeness": measured.closeness,
         "words": measured.words,
@@ -122,6 +124,11 @@ def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[Pa
     }
     if measured.certain_score >= context.min_confidence:
         return pages
+    if elsewhere and context.min_lead is not None:
+        lead = round(lead_of(elsewhere), 4)
+        context.notes.passes["confidence"] |= {"lead_elsewhere": lead, "bound_elsewhere": context.min_lead}
+        if lead >= context.min_lead:
+            return pages
     context.notes.facets.clear()
     if pinned := [page for page in pages if "pinned" in context.notes.parts.get(page.page_id, ())]:
         return pinned  # the site has an answer to this query, and only that
@@ -173,9 +180,18 @@ def find_suspects(words: Sequence[NamedWord], by_words: Sequence[Hit]) -> list[N
     return [words[place] for place in places[:MAX_SUSPECTS]]
 
 
-def lacked_words(rare: Iterable[RareWord], page: UUID) -> tuple[str, ...]:
-    """Return the rare words that a page does not have."""
-    return tuple(word.text for word in rare if page not in word.pages)
+def lacked_words(rare: Iterable[RareWord], page: PageHits, asked: AskedIn = UNSURE) -> tuple[str, ...]:
+    """Return the rare words that a page does not have, of those that may stand in its language."""
+    lacked = (word.text for word in rare if page.page_id not in word.pages)
+    is_elsewhere = asked.excludes(page.hits[0].payload.language)
+    return tuple(word for word in lacked if not is_elsewhere or asked.may_stand_elsewhere(word))
+
+
+def missing_words(notes: Notes, shown: Sequence[PageHits], asked: AskedIn = UNSURE) -> tuple[str, ...]:
+    """Return the words that no page has. Where all results are in other languages, that says nothing of most words."""
+    if notes.nearest_only or not shown or not all(asked.excludes(page.hits[0].payload.language) for page in shown):
+        return notes.missing
+    return tuple(word for word in notes.missing if word in notes.missing_names or asked.may_stand_elsewhere(word))
 
 
 def words_in(terms: Set[int], words: Words) -> frozenset[int]:

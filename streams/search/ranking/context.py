@@ -8,6 +8,7 @@ from uuid import UUID
 
 from streams.search.options import SearchOptions
 from streams.search.query_language.operators import Conditions
+from streams.search.ranking.other_languages import UNSURE, AskedIn
 from streams.search.ranking.rules import BlockList, PersonalRules
 from streams.stores.protocols import Candidates, PageHits, Visible
 
@@ -91,6 +92,10 @@ class RankingContext:
     """The URL of the page that the site has pinned for the query; empty: none."""
     min_confidence: float | None = None
     """The bound below which nothing was found (`confidence.py`). None: the results are not judged."""
+    asked_in: AskedIn = UNSURE
+    """The language that the query shows."""
+    min_lead: float | None = None
+    """The bound for statements in other languages (`other_languages.py`). None: they are judged as all others."""
     read: dict[str, Any] = field(default_factory=dict)
     """Values that the readers of passes have read from stores and models, by the name of the pass."""
     notes: Notes = field(default_factory=Notes)
