@@ -309,7 +309,7 @@ async def test_an_assistant_finds_the_server_of_the_tokens_that_a_proxy_checks(s
     read = ProtectedResourceMetadata.model_validate(of_tools.json())
     assert (str(read.resource), [str(each) for each in read.authorization_servers]) == (f"{name}/mcp", [login])
     assert of_gateway.json()["resource"] == name
-    assert without.status_code == 404
+    assert (without.status_code, without.headers["content-type"]) == (404, "application/problem+json")
 
 
 def test_the_entry_of_the_registry_is_of_this_version() -> None:

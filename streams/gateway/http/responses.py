@@ -109,7 +109,7 @@ def _first_fault(error: RequestValidationError) -> Problem:
 
 def wants_html(request: Request) -> bool:
     """Return True if the answer is a page: never under /api and for tools, elsewhere by the Accept header."""
-    if request.url.path.startswith(("/api/", "/mcp", "/healthz", "/readyz", "/metrics")):
+    if request.url.path.startswith(("/api/", "/.well-known/", "/mcp", "/healthz", "/readyz", "/metrics")):
         return False
     return prefers_html(request.headers.get("accept", ""))
 
