@@ -83,6 +83,8 @@ async def test_searxng_has_the_fields_that_its_programs_read(stores: Stores) -> 
 SEARXNG = [
     # what is asked beside `q`, the hosts that are found
     ({"pageno": "2"}, []),
+    # So SearXNG's own `json_engine` asks for its first page.
+    ({"pageno": ""}, ["dated.example", "docs.example", "kept.example", "other.example"]),
     ({"language": "de"}, []),
     ({"language": "en-US"}, ["dated.example", "docs.example", "kept.example", "other.example"]),
     ({"language": "auto"}, ["dated.example", "docs.example", "kept.example", "other.example"]),
