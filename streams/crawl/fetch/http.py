@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -98,9 +99,7 @@ def limits_of(settings: CrawlSettings) -> Limits:
 def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
     """Open a session. All its connections pass the guard. Close it with `close_session`."""
     local = parse_local_hosts(settings.local_hosts)
-    context = ssl.create_default_context()
-    if settings.local_ca_file:
-        context.load_verify_locations(settings.local_ca_file)
+    context = make_context(settings.local_ca_file)
     return _session(
         settings, Resolver(local, time.monotonic), make_guarded_socket_factory(local), context, settings.proxy
     )
@@ -108,12 +107,22 @@ def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
 
 def open_allowed_session(settings: CrawlSettings) -> aiohttp.ClientSession:
     """Open the session for origins that the operator allowed (`AllowedOrigins`), and for no other URL."""
-    context = ssl.create_default_context()
-    if settings.allowed_ca_file:
-        context.load_verify_locations(settings.allowed_ca_file)
     networks = parse_networks(settings.allowed_networks) + (LOOPBACK_NETWORKS if settings.allow_loopback else ())
     resolver = Resolver({}, time.monotonic, denied=partial(denial_reason_outside, networks))
-    return _session(settings, resolver, make_allowed_socket_factory(networks), context)
+    return _session(settings, resolver, make_allowed_socket_factory(networks), make_context(settings.allowed_ca_file))
+
+
+def make_context(ca_file: Path | None) -> ssl.SSLContext:
+    """Return a context that takes the certificates that browsers take, and those that authorities of a file signed.
+
+    Python 3.13 asks for all of RFC 5280 by default, such as the identifier of the authority's key, which the
+    certificates of many sites lack.
+    """
+    context = ssl.create_default_context()
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if ca_file:
+        context.load_verify_locations(ca_file)
+    return context
 
 
 def _session(

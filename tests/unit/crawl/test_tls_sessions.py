@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams.crawl.fetch import tls_sessions
+from streams.crawl.fetch.http import make_context
 from streams.crawl.fetch.tls_sessions import MAX_AGE_SECONDS, MAX_HOSTS, ResumingObject, Tickets, resume_sessions
 from tests.hostile.servers import make_certificate
 
@@ -30,7 +31,7 @@ class Client:
         self.clock = Clock()
         self.certificate, self.key, authority = make_certificate(folder, HOST, OTHER)
         self.renew_server()
-        self.context = ssl.create_default_context(cafile=str(authority))
+        self.context = make_context(authority)
         self.context.maximum_version = version
         self.tickets = resume_sessions(self.context, self.clock)
 
