@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ NOT_IMPORTED = {
     "opentelemetry-api": "the package `opentelemetry` belongs to it and to the SDK",
     "editables": "builds the editable package",
     "hatchling": "builds the package",
+    "hatch-fancy-pypi-readme": "builds the package",
     "pre-commit": "a program",
     "ruff": "a program",
     "mypy": "a program",
@@ -44,7 +46,7 @@ NOT_IMPORTED = {
     "types-pyyaml": "types",
     "types-confluent-kafka": "types",
 }
-# Modules outside streams/local that need the extra `local`: they manage the local stack, and are imported on use.
+# Modules outside streams/local that need the extras `local` and `triton`, and are imported on use.
 LOCAL_STACK = ("streams/local", "streams/commands", "streams/models")
 # Scripts that are run in an environment of their own, as their docstrings state.
 OWN_ENVIRONMENT = ("triton_models/export.py", "triton_models/export_rerank.py", "triton_models/fused_attention.py")
@@ -61,7 +63,7 @@ def names(requirements: Iterable[str]) -> set[str]:
 
 
 CORE = names(PROJECT["project"]["dependencies"])
-LOCAL = names(PROJECT["project"]["optional-dependencies"]["local"])
+LOCAL = names(chain.from_iterable(PROJECT["project"]["optional-dependencies"][extra] for extra in ("local", "triton")))
 CLUSTER = names(PROJECT["project"]["optional-dependencies"]["cluster"])
 MAP = names(PROJECT["project"]["optional-dependencies"]["map"])
 PARQUET = names(PROJECT["project"]["optional-dependencies"]["parquet"])

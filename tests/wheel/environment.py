@@ -82,8 +82,8 @@ class Product:
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the wheel of the checkout. Returns its path."""
-    _uv("build", "--wheel", "--no-build-isolation", "--offline", "--out-dir", folder, ROOT)
+    """Build the distribution as it is published: the sources, and of these the wheel. Returns its path."""
+    _uv("build", "--no-build-isolation", "--offline", "--out-dir", folder, ROOT)
     return next(folder.glob("*.whl"))
 
 

@@ -8,6 +8,7 @@ import subprocess
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,22 @@ def test_the_wheel_holds_the_product_and_nothing_of_the_workshop(wheel: Path) ->
     laboratory = ("evaluation", "threshold_choice", "labelling", "label_routes")
     assert not [name for name in names if Path(name).stem in laboratory or "/evaluation/" in name]
     assert {"streams/py.typed", "schemas/py.typed"} <= {*names}, "the client's types reach those who use it (PEP 561)"
+
+
+def test_the_wheel_says_where_the_project_is_and_its_page_has_no_link_into_a_checkout(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(name).decode())
+    urls = dict(url.split(", ") for url in metadata.get_all("Project-URL", []))
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= urls.keys()
+    page = metadata.get_payload()
+    assert isinstance(page, str)
+    assert page.startswith("# Riffle")
+    assert re.findall(r"\]\((?!https://|#)[^)]*\)", page) == []
+
+
+def test_a_module_is_the_command_too(plain: Installed) -> None:
+    assert plain.run("python", "-m", "streams", "--version").stdout == plain.run("riffle", "--version").stdout != ""
 
 
 def test_every_command_has_its_help(plain: Installed) -> None:
