@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick servers faults check lint types imports rules lowest chart images apply-check cluster-check subscribers programs clients chat sbom audit format lock schemas bench clean
+.PHONY: help setup demo test quick servers faults check lint types imports rules lowest platforms chart images apply-check cluster-check subscribers programs clients chat sbom audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -152,7 +152,23 @@ lowest: setup ## Import every module with the lowest versions that pyproject.tom
 	@$(BIN)/uv pip compile -q pyproject.toml --extra local --extra parquet --resolution lowest-direct --python-version 3.11 -o .tools/lowest.txt >/dev/null
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/lowest
 	@$(BIN)/uv pip install -q --python .tools/lowest/bin/python -r .tools/lowest.txt
-	@.tools/lowest/bin/python -m tests.lowest_versions
+	@.tools/lowest/bin/python -m tests.module_imports
+
+# Wheels of all packages for each platform. Linux on arm64 compiles Faust, which works without its C parts, too; RHEL 9 has glibc 2.34.
+# NEWEST: a newer Python than the lock has, which uv finds or fetches.
+NEWEST ?= 3.13
+PLATFORMS := x86_64-manylinux_2_28 x86_64-manylinux_2_34 aarch64-manylinux_2_28 aarch64-apple-darwin
+platforms: setup ## Look for the wheels of each platform and Python, and import every module with the newest versions on Python 3.13.
+	@mkdir -p .tools/platforms
+	@for python in 3.11 3.12 3.13; do for platform in $(PLATFORMS); do \
+		case $$platform in aarch64-manylinux*) source="--no-binary faust-streaming" ;; *) source= ;; esac; \
+		$(BIN)/uv pip compile -q pyproject.toml --extra local --extra parquet --only-binary :all: $$source \
+			--python-version $$python --python-platform $$platform -o .tools/platforms/$$python-$$platform.txt >/dev/null || exit 1; \
+		echo "Python $$python, $$platform: $$(grep -c == .tools/platforms/$$python-$$platform.txt) packages"; \
+	done; done
+	@$(BIN)/uv venv -q --clear --python $(NEWEST) .tools/newest
+	@$(BIN)/uv pip install -q --python .tools/newest/bin/python -r pyproject.toml --extra local --extra parquet
+	@.tools/newest/bin/python -m tests.module_imports
 
 chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/ (needs Go), and make the chart's README.
 	@.tools/helm-docs --chart-search-root helm --log-level error
@@ -232,7 +248,7 @@ bench: setup ## Run a benchmark (ARGS=--help lists them; ARGS="search --statemen
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 lock: setup ## Resolve the locks again after a change of pyproject.toml.
-	@$(COMPILE) --extra local --extra map --extra cluster --extra parquet --group build --group dev --group compare -o requirements/lock.txt
+	@$(COMPILE) --extra local --extra triton --extra map --extra cluster --extra parquet --group build --group dev --group compare -o requirements/lock.txt
 	@$(COMPILE) --group build -c requirements/lock.txt -o requirements/production.txt
 	@$(BIN)/uv pip compile -q requirements/triton.in --python-version 3.12 --python-platform x86_64-manylinux_2_28 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/production.txt -o requirements/triton.txt

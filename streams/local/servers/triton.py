@@ -46,7 +46,7 @@ def why_not() -> str:
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         return f"its package is for x86-64 Linux, and this is {platform.machine()} {platform.system()}"
     if importlib.util.find_spec("pytriton") is None:
-        return "the package nvidia-pytriton isn't installed: pip install 'PATH_OF_THE_CLONE[local]'"
+        return "the package nvidia-pytriton isn't installed: pip install 'PATH_OF_THE_CLONE[triton]'"
     if not _stub_path().exists():
         return f"the package nvidia-pytriton has no backend for Python {_version()}: use Python 3.11 or 3.12"
     if library_folder() is None:
