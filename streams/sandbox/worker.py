@@ -43,11 +43,13 @@ def load_task(name: str) -> Task:
 
 
 def warm_up(names: list[str]) -> None:
-    """Call `warm_up()` of each task's module that has one."""
+    """Call `warm_up()` of each task's module that has one, and load what libraries load only when it is used."""
     for module in dict.fromkeys(name.partition(":")[0] for name in names):
         prepare = getattr(import_module(module), "warm_up", None)
         if prepare is not None:
             prepare()
+    if "numpy" in sys.modules:
+        import_module("numpy.ma")  # numpy 2 loads it in the first call of `unique`
 
 
 def run_task(task: Task, payload: bytes, limits: Limits) -> tuple[bool, list[Any]]:

@@ -5,7 +5,6 @@ Request: MessagePack of [url, headers, body, version]. Answer: MessagePack of th
 
 from collections.abc import Callable
 from dataclasses import asdict
-from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -59,7 +58,6 @@ def read_urls(request: bytes) -> bytes:
 
 def warm_up() -> None:
     """Load all models, libraries and codecs: the process opens no file later."""
-    import_module("numpy.ma")  # numpy 2 loads it in the first call of `unique`
     content_model()
     load_codecs()
     load_language_model()
