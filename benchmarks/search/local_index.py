@@ -1,22 +1,29 @@
 """The local stack's own Qdrant by size: searches, recall, builds, memory, a start, and what an answer waits meanwhile.
 
     python -m benchmarks index --local --statements 10000 --statements 100000
+    nice python -m benchmarks index --local --statements 1000000 --kill-builds 2
 
 A server of its own is started for each size. Statements are written as fast as it takes them, while a search is asked
 again and again; then the graph is waited for, and the server is killed and started again. CPU and memory are counted
-for the server and all of its processes. Vectors of statements may be given; where there are fewer than points, the
-others are copies that are moved in a random direction, so that nothing is found twice.
+for the server and all of its processes; the peaks of the processes that build graphs are told apart. Vectors of
+statements may be given; where there are fewer than points, the others are copies that are moved in a random direction,
+so that nothing is found twice. Texts and words are generated.
+
+With `--kill-builds`, the whole server is killed that many times while it builds a graph. After each start, the number
+of points and the exact answers are compared with what was written.
 """
 
 import asyncio
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 import httpx2
@@ -42,6 +49,9 @@ BATCH = 64
 """Points of one write: a page with many statements."""
 TERMS, VOCABULARY = 25, 200_000
 START_SECONDS, BUILD_SECONDS = 300.0, 3 * 3600.0
+CHECKED = 8
+"""Number of vectors whose exact answers are compared with what was written."""
+LOOK_SECONDS = 0.5
 PAUSE_SECONDS = 0.01
 """Time between two searches while points are written."""
 COLUMNS = {
@@ -54,6 +64,7 @@ COLUMNS = {
     "build_seconds": "build s",
     "cpu_seconds": "CPU s",
     "memory_mb": "MB",
+    "builder_peak_mb": "builder's peak MB",
     "start_seconds": "start s",
     "longest_wait_ms": "longest wait ms",
 }
@@ -89,6 +100,14 @@ class LocalServer:
             self._process.wait()
             self._process = None
 
+    @property
+    def process(self) -> psutil.Process | None:
+        return self._process
+
+    @property
+    def data(self) -> Path:
+        return self._data
+
     def used(self) -> tuple[float, float]:
         """Return the CPU time (seconds) and the memory (MB) of all its processes, shared pages divided among them."""
         assert self._process is not None
@@ -96,6 +115,64 @@ class LocalServer:
         times = [process.cpu_times() for process in family]
         cpu = sum(one.user + one.system + one.children_user + one.children_system for one in times)
         return cpu, sum(process.memory_full_info().pss for process in family) / 1e6
+
+
+class BuilderPeak:
+    """The highest memory of a process that builds a graph (MB), without the pages of files, which the kernel takes back
+    when it likes. Such a process has more niceness than the server."""
+
+    def __init__(self, server: LocalServer) -> None:
+        self.megabytes = 0.0
+        self._server, self._is_over = server, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(LOOK_SECONDS):
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                server = self._server.process
+                for child in server.children(recursive=True) if server else ():
+                    with suppress(psutil.NoSuchProcess):
+                        if child.nice() > os.nice(0):
+                            self.megabytes = max(self.megabytes, anonymous_bytes(child.pid) / 1e6)
+
+
+def anonymous_bytes(pid: int) -> int:
+    """Return the memory of a process that is in no file; 0 on systems other than Linux, or if it has ended."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Anonymous:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+class Written:
+    """The points that were written: their number, and the nearest of them to some vectors, found without the server."""
+
+    def __init__(self, asked: Floats) -> None:
+        self.points = 0
+        self._asked = asked / np.linalg.norm(asked, axis=1, keepdims=True)
+        self._best = np.full((len(asked), NEAREST), -2.0, np.float32)
+
+    def add(self, vectors: Floats) -> None:
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        together = np.concatenate([self._best, self._asked @ unit.T], axis=1)
+        self._best = -np.sort(-together, axis=1)[:, :NEAREST]
+        self.points += len(vectors)
+
+    async def check(self, index: QdrantIndex, collection: str) -> None:
+        """Raise AssertionError if a point is missing, or if an exact search finds others than the nearest."""
+        assert await index.count(collection) == self.points
+        for vector, best in zip(self._asked, self._best, strict=True):
+            hits = await index.nearest(collection, vector.tolist(), NEAREST, exact=True)
+            assert np.allclose([hit.score for hit in hits], best[: self.points], atol=1e-4)
 
 
 @contextmanager
@@ -108,26 +185,38 @@ def local_server() -> Iterator[LocalServer]:
             server.kill()
 
 
-async def measure(count: int, vectors: Floats, quantization: str) -> dict[str, Any]:
+async def measure(count: int, vectors: Floats, quantization: str, kills: int = 0) -> dict[str, Any]:
     """Return the row of one size. `vectors` are repeated, moved, until there are enough."""
-    with local_server() as server:
+    with local_server() as server, BuilderPeak(server) as peak:
         server.start()
         given = {"url": server.url, "timeout_seconds": 120, "quantization": quantization}
         settings = QdrantSettings.model_validate(given)
-        index = QdrantIndex(settings, production=False, alias="bench")
+        index = client_of(settings)
         collection = await index.ensure(ModelInfo("generated", "1", vectors.shape[1]))
         generator = np.random.default_rng(count)
         asked = moved(vectors[generator.integers(len(vectors), size=QUERIES)], generator)
-        written, waits = await write(index, collection, vectors, count, asked)
+        expected = Written(asked[:CHECKED])
+        written, waits = await write(index, collection, vectors, count, asked, expected)
         started = time.perf_counter()
+        for _ in range(kills):
+            await index.close()
+            seconds = await kill_while_building(server)
+            index = client_of(settings)
+            await expected.check(index, collection)
+            err.print(
+                f"Killed while it built: answers are as written, {seconds:.1f} s after the kill.", highlight=False
+            )
         await built(server.url, collection)
         build_seconds = time.perf_counter() - started
+        await expected.check(index, collection)
         answers, times = await ask(index, collection, asked, exact=False)
         exact, exact_times = await ask(index, collection, asked[: QUERIES // 4], exact=True)
         recall = np.mean([len(one & other) / NEAREST for one, other in zip(answers, exact, strict=False)])
         cpu, memory = server.used()
+        await index.close()
         server.kill()
         start_seconds = server.start()
+        index = client_of(settings)
         assert await index.count(collection) == count
         await index.close()
     latency = Latency.of(times)
@@ -141,17 +230,34 @@ async def measure(count: int, vectors: Floats, quantization: str) -> dict[str, A
         "build_seconds": round(build_seconds, 1),
         "cpu_seconds": round(cpu, 1),
         "memory_mb": round(memory),
+        "builder_peak_mb": round(peak.megabytes),
         "start_seconds": round(start_seconds, 1),
         "longest_wait_ms": round(max(waits) * 1000),
     }
 
 
+def client_of(settings: QdrantSettings) -> QdrantIndex:
+    return QdrantIndex(settings, production=False, alias="bench")
+
+
+async def kill_while_building(server: LocalServer) -> float:
+    """Kill the server in the next build of a graph, and start it again. Return the seconds of the start. Raises
+    UsageError if there is no build."""
+    end = time.monotonic() + START_SECONDS
+    while not list(server.data.glob("collections/*/runs/*.parts")):
+        if time.monotonic() > end:
+            raise UsageError("no graph was built that could be killed: give more statements")
+        await asyncio.sleep(PAUSE_SECONDS)
+    server.kill()
+    return server.start()
+
+
 async def write(
-    index: QdrantIndex, collection: str, vectors: Floats, count: int, asked: Floats
+    index: QdrantIndex, collection: str, vectors: Floats, count: int, asked: Floats, expected: Written
 ) -> tuple[float, list[float]]:
     """Write points while searches are asked. Return the seconds that it took, and the seconds of each search."""
     generator, waits, started = np.random.default_rng(1), [0.0], time.perf_counter()
-    writing = asyncio.create_task(_write_all(index, collection, vectors, count, generator))
+    writing = asyncio.create_task(_write_all(index, collection, vectors, count, generator, expected))
     number = 0
     while not writing.done():
         begun = time.perf_counter()
@@ -163,13 +269,16 @@ async def write(
     return time.perf_counter() - started, waits
 
 
-async def _write_all(index: QdrantIndex, collection: str, vectors: Floats, count: int, generator: Any) -> None:
+async def _write_all(
+    index: QdrantIndex, collection: str, vectors: Floats, count: int, generator: Any, expected: Written
+) -> None:
     with err.status("Writing") as status:
         for first in range(0, count, BATCH):
             numbers = range(first, min(count, first + BATCH))
             own = vectors[[number % len(vectors) for number in numbers]]
             own = own if first + BATCH <= len(vectors) else moved(own, generator)
             await index.upsert(collection, [point(*one, generator) for one in zip(numbers, own, strict=True)])
+            expected.add(own)
             status.update(f"Writing: {first + len(numbers)} of {count}")
 
 

@@ -60,6 +60,9 @@ async def run(
     vectors: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Vectors of statements (.npy), with --local.")
     ] = None,
+    kill_builds: Annotated[
+        int, typer.Option(min=0, help="Kill the server that many times while it builds a graph, with --local.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> int:
     """Measure recall and latency of the search by meaning beside exact search, for several values of `hnsw_ef`.
@@ -71,7 +74,8 @@ async def run(
     rows: list[dict[str, Any]] = []
     if local:
         conditions, given = machine(), np.load(vectors) if vectors else _generated(max(statements or [20_000]))
-        rows = [await local_index.measure(count, given, quantization) for count in statements or [20_000]]
+        for count in statements or [20_000]:
+            rows.append(await local_index.measure(count, given, quantization, kill_builds))
         result = {"machine": conditions, "quantization": quantization, "rows": rows}
         if as_json:
             print_json(result)

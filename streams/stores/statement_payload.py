@@ -276,6 +276,6 @@ def extension_of(url: str) -> str:
 
 @lru_cache(maxsize=32_768)
 def id_of(text: str) -> UUID:
-    """Return the id of this text, from a cache of some 10 MB: a search asks 2,500 times for ids of pages and statements
-    and former searches asked for many of them."""
+    """Return the id of this text, from a cache of some 10 MB: a search asks for 2,500 ids of pages and statements, and
+    former searches asked for many of them."""
     return UUID(text)
