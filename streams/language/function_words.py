@@ -4,6 +4,8 @@ They are in nearly every statement, so a query is searched without them. A langu
 the index knows by itself how rare each one is. Words are written as the index folds them.
 """
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 
 from streams.language.questions import QUESTION_WORDS
@@ -98,6 +100,15 @@ FUNCTION_WORDS["en"] |= QUESTION_WORDS
 MIN_SHOWN = 2
 """Minimum function words that show a query's language. Words that English and the other language share don't count."""
 _LAST_LATIN = "\u024f"
+_MAX_CHARS = 1_000
+"""Maximum length of a text whose function words are counted (characters)."""
+_WORD = re.compile(r"\w{2,}+")
+"""A word of a text, but no single letter: `U.S.` is no French."""
+_OTHERS = {
+    word: tuple(language for language, own in FUNCTION_WORDS.items() if word in own)
+    for word in frozenset().union(*FUNCTION_WORDS.values()) - FUNCTION_WORDS["en"]
+}
+"""The languages of each function word that English does not have."""
 
 
 def is_function_word(word: str, language: str) -> bool:
@@ -109,6 +120,16 @@ def typical_words(words: Sequence[str], language: str) -> tuple[frozenset[str], 
     """Return the function words that a query has of this language and not of English, and the other way round."""
     known, english = FUNCTION_WORDS.get(language, frozenset()), FUNCTION_WORDS["en"]
     return known.intersection(words) - english, english.intersection(words) - known
+
+
+def is_of_another(text: str) -> bool:
+    """Return whether a text has more function words of one other language than of English, and at least two.
+
+    Each word counts once. Only the first characters of a long text are read.
+    """
+    found = frozenset(_WORD.findall(text[:_MAX_CHARS].casefold()))
+    others = Counter(language for word in found for language in _OTHERS.get(word, ()))
+    return max(others.values(), default=0) >= max(MIN_SHOWN, 1 + len(found & FUNCTION_WORDS["en"]))
 
 
 def shown_language(words: Sequence[str], identified: str) -> str:

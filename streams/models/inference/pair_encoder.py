@@ -12,7 +12,7 @@ import numpy as np
 
 from streams.errors import UsageError
 from streams.models.inference.encoder import Floats, SentenceEncoder
-from streams.models.inference.pair_tokens import MIN_KNOWN, known_share
+from streams.models.inference.pair_tokens import is_for_first
 from streams.models.inference.repository import MEMBERS, Parameters, check_files, parameters_in, prefixes_of
 from streams.models.inference.tokenizing import prefix_in
 
@@ -40,7 +40,7 @@ class PairEncoder:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         vectors[:, own:] = self._second.embed(texts)
         encodings = self._first.encode([text.removeprefix(prefix_in(text, self._prefixes)) for text in texts])
-        known = [index for index, encoding in enumerate(encodings) if known_share(encoding) >= MIN_KNOWN]
+        known = [index for index, encoding in enumerate(encodings) if is_for_first(texts[index], encoding)]
         if known:
             vectors[known, own:] *= _HALF
             vectors[known, :own] = _HALF * self._first.embed_encoded([encodings[index] for index in known])

@@ -1,7 +1,8 @@
 """The texts of a pair of encoders as token ids: which texts the first one reads, and what a graph of both is given.
 
 The first encoder reads only texts of its language: those whose letters are mostly in whole words of its vocabulary (a
-word that it does not know is divided into pieces). A graph has tensors for each encoder:
+word that it does not know is divided into pieces, but many French ones it knows as English), and that have no more
+function words of another language than of English. A graph has tensors for each encoder:
 
     input_ids, attention_mask               INT64 [n, tokens]: the second one's, which reads each text
     first_input_ids, first_attention_mask   INT64 [n, tokens of the first one]
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from tokenizers import Encoding
 
+from streams.language.function_words import is_of_another
 from streams.models.inference.tokenizing import PaddedTokenizer, Tokens, prefix_in
 
 MIN_KNOWN = 0.45
@@ -36,7 +38,7 @@ class PairTokens:
         """
         ids, mask = self._second.encode(texts)
         encodings = self._first.encodings([text.removeprefix(prefix_in(text, self._prefixes)) for text in texts])
-        known = [row for row, encoding in enumerate(encodings) if known_share(encoding) >= MIN_KNOWN]
+        known = [row for row, encoding in enumerate(encodings) if is_for_first(texts[row], encoding)]
         lengths = {row: sum(encodings[row].attention_mask) for row in known}
         length = self._first.pad_to
         if known:
@@ -49,6 +51,11 @@ class PairTokens:
             first_ids[row, :tokens] = encodings[row].ids[:tokens]
             first_mask[row, :tokens] = 1
         return [(ids, mask), (first_ids, first_mask)]
+
+
+def is_for_first(text: str, encoding: Encoding) -> bool:
+    """Return whether the first encoder, which knows English, reads a text with these tokens of its own."""
+    return known_share(encoding) >= MIN_KNOWN and not is_of_another(text)
 
 
 def known_share(encoding: Encoding) -> float:
