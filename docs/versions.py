@@ -83,6 +83,7 @@ USES: dict[str, str] = {
     "tests/clients/java/pom.xml": r"<version>\d+\.\S+</version>",
     "schemas/npm/package.json": r"\"(?:openapi-[a-z]+|typescript)\": \"\d[\d.]*\"",
     "infra/k8s/base/**/*.yaml": r"(?:serverVersion|image): \S*[\d:]\S*$",
+    "infra/one_machine/compose.yaml": r"image: docker\.io/\S+$",
     "infra/k8s/README.md": r"^\s*\| [A-Z][\w ]* \d+\.\d+.*$",
 }
 """Pattern of the texts that name a version, by the files in which they stand."""
