@@ -84,6 +84,11 @@ def counted_noun(asked: Sequence[str]) -> str:
     return next((noun for one, other, noun in counting if (one, other) in _COUNTING), "")
 
 
+def counting_words(asked: Sequence[str]) -> frozenset[str]:
+    """Return the words that only say that a number is asked for, by the folded words: `many` of "how many"."""
+    return frozenset(other for one, other in pairwise(asked) if (one, other) in _COUNTING)
+
+
 def form_of_words(asked: Sequence[str]) -> str:
     """Return the form of the answer that a question asks for by its folded words, or an empty string."""
     text = " ".join(asked)

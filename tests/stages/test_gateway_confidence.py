@@ -97,6 +97,7 @@ ABSENT = {
     ),
     "a word of one page": ("zeppelin checkpoint", [], {"log": ["zeppelin"], "lock": []}),
     "all forms of a word are the word": ("checkpoints locking", [], {"log": ["locking"], "lock": []}),
+    "a word that only asks for a number": ("how many checkpoint zeppelin", [], {"log": ["zeppelin"], "lock": []}),
     "function words are no subject": ("what is the checkpoint", [], {"log": [], "lock": []}),
     "a single function word of another language": (
         "Protokoll einer Messung",

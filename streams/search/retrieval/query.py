@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from streams.errors import SearchUnavailable
 from streams.language.function_words import is_function_word
+from streams.language.questions import counting_words
 from streams.pages.text.language import identify, primary
-from streams.pages.text.tokens import index_words, is_spaceless, word_spans
+from streams.pages.text.tokens import index_words, is_spaceless, word_spans, words
 from streams.plain_text import message
 from streams.search.deadline import Deadline, OnFailure
 from streams.search.own_words import NONE_USED, Used, add_synonyms, used_by
@@ -137,16 +138,19 @@ def _as_typed(text: str, named: Sequence[NamedWord], accepted: Sequence[str]) ->
     """Return the words with letters as they were typed, each once.
 
     Function words of the language that the query seems to be in, or that its reader has, are left out, also where a
-    search keeps them: "no page has `einer`" helps nobody.
+    search keeps them: "no page has `einer`" helps nobody. So are those that only ask for a number.
     """
     languages = {identify(text).language, *map(primary, accepted)}
+    counting = counting_words(words(text))
     spans = [text[start:end] for start, end in word_spans(text)]
     typed = {word: span for span in reversed(spans) for word in index_words(span)}
     of_words = {word: (typed.get(word, word), forms) for word, forms in named if not is_spaceless(word[0])}
     return tuple(
         word
         for folded, word in of_words.items()
-        if any(map(str.isalpha, folded)) and not any(is_function_word(folded, language) for language in languages)
+        if any(map(str.isalpha, folded))
+        and folded not in counting
+        and not any(is_function_word(folded, language) for language in languages)
     )
 
 
