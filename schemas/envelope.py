@@ -98,9 +98,13 @@ class Event(BaseModel):
             raise InvalidEvent(f"{cls.topic}: {reasons}") from None
 
 
+SCHEMA_PREFIX = "urn:riffle:schema:"
+"""Begin of the names of all schemas."""
+
+
 def schema_id_of(event_type: str) -> str:
     """Return the name of the JSON Schema of a type of events. It is a name, not an address."""
-    return f"urn:riffle:schema:{event_type.removeprefix('riffle.')}"
+    return f"{SCHEMA_PREFIX}{event_type.removeprefix('riffle.')}"
 
 
 def _is_unknown_value(problem: ErrorDetails) -> bool:

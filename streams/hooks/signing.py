@@ -18,13 +18,15 @@ from typing import Any
 import orjson
 
 from schemas import Envelope, Event
-from schemas.envelope import CONTENT_TYPE, SPEC_VERSION, schema_id_of
+from schemas.envelope import CONTENT_TYPE, SCHEMA_PREFIX, SPEC_VERSION, schema_id_of
 from streams.stores.protocols import HookSecret
 
 MEDIA_TYPE = "application/cloudevents+json; charset=utf-8"
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the beginning of each secret)
 SECRET_BYTES = 32
 TEST_TYPE = "riffle.hooks.tested.v1"
+SCHEMAS_PATH = "/api/v1/schemas"
+"""The path of all schemas at a gateway, and the begin of the path of each."""
 
 
 def make_secret(random: bytes) -> str:
@@ -40,8 +42,12 @@ def cloud_event(event: Event, envelope: Envelope, gateway: str = "") -> dict[str
     subject, data = envelope.subject or event.subject(), orjson.loads(event.to_json())
     made = _with_attributes(str(envelope.id), envelope.source, envelope.type, subject, envelope.time, data)
     name = schema_id_of(envelope.type)
-    address = f"{gateway.rstrip('/')}/api/v1/schemas/{name.rpartition(':')[2]}" if gateway else name
-    return {**made, "dataschema": address}
+    return {**made, "dataschema": f"{gateway.rstrip('/')}{schema_path(name)}" if gateway else name}
+
+
+def schema_path(name: str) -> str:
+    """Return the path of a schema at a gateway, by its name."""
+    return f"{SCHEMAS_PATH}/{name.removeprefix(SCHEMA_PREFIX)}"
 
 
 def test_event(hook_id: str, event_id: str, time: datetime) -> dict[str, Any]:

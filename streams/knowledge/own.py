@@ -21,6 +21,8 @@ from streams.knowledge.entity import (
 )
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f]([^\x00-\x1f]*[^\s\x00-\x1f])?$")]
+SCHEMA_ID = "urn:riffle:schema:own-entity.v1"
+"""The name of the JSON Schema of an own entity."""
 _SPACES = re.compile(r"\s+")
 
 
@@ -109,6 +111,5 @@ def _reason(error: ValidationError) -> str:
 def json_schema() -> dict[str, Any]:
     schema = OwnEntity.model_json_schema()
     schema.pop("title", None)
-    name = "urn:riffle:schema:own-entity.v1"
     dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, "$id": name, "title": "Own entity of Riffle", **schema}
+    return {"$schema": dialect, "$id": SCHEMA_ID, "title": "Own entity of Riffle", **schema}

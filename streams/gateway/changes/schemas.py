@@ -13,15 +13,16 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from schemas import EVENTS
-from schemas.envelope import schema_id_of
+from schemas.envelope import SCHEMA_PREFIX, schema_id_of
 from streams.gateway.http.problems import Problem, ProblemError
+from streams.hooks.signing import SCHEMAS_PATH, schema_path
+from streams.knowledge.own import SCHEMA_ID
 
-PATH = "/api/v1/schemas"
 MEDIA_TYPE = "application/schema+json"
 HEADERS = {"Cache-Control": "public, max-age=300"}
 FILES: Mapping[str, str] = {
     **{schema_id_of(event.event_type()): f"{event.topic}.schema.json" for event in EVENTS},
-    "urn:riffle:schema:own-entity.v1": "own-entity.schema.json",
+    SCHEMA_ID: "own-entity.schema.json",
 }
 """The file of each schema, by its name."""
 
@@ -29,17 +30,17 @@ FILES: Mapping[str, str] = {
 def schema_routes() -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
-    @router.get(PATH)
+    @router.get(SCHEMAS_PATH)
     async def schemas() -> Response:
-        found = [{"id": name, "self": f"{PATH}/{name.rpartition(':')[2]}"} for name in FILES]
+        found = [{"id": name, "self": schema_path(name)} for name in FILES]
         return _answer(orjson.dumps({"schemas": found}), "application/json")
 
-    @router.get(f"{PATH}/{{name}}")
+    @router.get(f"{SCHEMAS_PATH}/{{name}}")
     async def schema(name: str) -> Response:
         """Return a schema by its name, or by the last part of that."""
-        file = FILES.get(name) or FILES.get(f"urn:riffle:schema:{name}")
+        file = FILES.get(name) or FILES.get(f"{SCHEMA_PREFIX}{name}")
         if file is None:
-            raise ProblemError(Problem("not-found", "There is no such schema.", f"All of them are at {PATH}."))
+            raise ProblemError(Problem("not-found", "There is no such schema.", f"All of them are at {SCHEMAS_PATH}."))
         return _answer(_read(file), MEDIA_TYPE)
 
     @router.get("/api/v1/asyncapi.json")

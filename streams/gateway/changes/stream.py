@@ -230,7 +230,7 @@ async def _follow_crawl(
                 progress = await crawls.progress(crawl)
                 known = await crawls.get(crawl.id, crawl.key)
             except RiffleError:
-                pass
+                pass  # a store is away for a while: `progress` comes later, and the events go on
             else:
                 state = await crawls.status(known or crawl, progress)
                 counts = counts_of(progress).model_dump()

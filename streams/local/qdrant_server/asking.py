@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.local.qdrant_server.merging import (
-    PointId,
     for_shard,
     merge_ids,
     merge_scored,
@@ -17,6 +16,7 @@ from streams.local.qdrant_server.merging import (
     weighted_terms,
     with_weights,
 )
+from streams.local.qdrant_server.queries import PointId
 from streams.local.qdrant_server.shard import plain_id
 from streams.local.qdrant_server.shard_config import with_idf
 from streams.local.qdrant_server.shard_process import ShardProcess, ask, ask_each

@@ -18,11 +18,11 @@ import qdrant_edge as edge
 from streams.local.qdrant_server.frequencies import Frequencies
 from streams.local.qdrant_server.layout import sync
 from streams.local.qdrant_server.payloads import PLACES, TEXTS, PayloadWriter, StoredPayloads, id_bytes
+from streams.local.qdrant_server.queries import PointId
 from streams.local.qdrant_server.shard import (
     COUNTED,
     ENGINE_FILES,
     REMOVED,
-    PointId,
     Shard,
     count_terms,
     plain_id,

@@ -35,7 +35,7 @@ from streams.local.qdrant_server.layout import (
     sync,
     write_atomically,
 )
-from streams.local.qdrant_server.merging import PointId
+from streams.local.qdrant_server.queries import PointId
 from streams.local.qdrant_server.shard import REMOVED, plain_id
 from streams.local.qdrant_server.shard_config import config_json, mutable_config, parse_index
 from streams.local.qdrant_server.shard_process import CONTEXT, ShardProcess, ask, ask_each

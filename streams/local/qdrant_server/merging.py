@@ -8,10 +8,9 @@ import orjson
 
 from streams.local.qdrant_server.errors import BadRequest
 from streams.local.qdrant_server.frequencies import inverse_frequencies
-from streams.local.qdrant_server.queries import DEFAULT_LIMIT
+from streams.local.qdrant_server.queries import DEFAULT_LIMIT, PointId
 
 Json = Mapping[str, Any]
-PointId = str | int
 
 _NO_CORPUS: Json = {"corpus": {"must": [{"has_id": []}]}}
 """An empty population of IDF: over it, the engine gives all terms the same weight, which is ln 2."""

@@ -16,7 +16,7 @@ from uuid import UUID
 import numpy as np
 import orjson
 
-PointId = str | int
+from streams.local.qdrant_server.queries import PointId
 
 TEXTS, PLACES = "payloads", "payloads.npz"
 _ID_BYTES = 16

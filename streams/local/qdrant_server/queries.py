@@ -9,6 +9,7 @@ import qdrant_edge as edge
 from streams.local.qdrant_server.errors import BadRequest
 
 Json = Mapping[str, Any]
+PointId = str | int
 DEFAULT_LIMIT = 10
 """Number of results of a request without a limit, as in Qdrant."""
 

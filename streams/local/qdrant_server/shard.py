@@ -19,6 +19,7 @@ from streams.local.qdrant_server.errors import BadRequest
 from streams.local.qdrant_server.frequencies import Frequencies, Terms
 from streams.local.qdrant_server.payloads import NewPayloads, Payloads, StoredPayloads, select
 from streams.local.qdrant_server.queries import (
+    PointId,
     parse_filter,
     parse_point,
     parse_query,
@@ -31,7 +32,6 @@ from streams.local.qdrant_server.queries import (
 from streams.local.qdrant_server.shard_config import index_json, mutable_config, parse_index, sparse_names
 
 Json = Mapping[str, Any]
-PointId = str | int
 Found = tuple[float, PointId, int]
 """Score, id and version of a point."""
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from streams.caches import cached_if_short
 from streams.language.function_words import FUNCTION_WORDS, MIN_SHOWN, typical_words
 from streams.models.protocols import ModelInfo
 from streams.pages.text.language import identify, is_written_in, primary
@@ -31,6 +32,8 @@ MIN_WORDS, MIN_WORDS_WITHOUT = 3, 4
 """Minimum words of a query whose language is only probable: names and keywords have none."""
 MAX_CHARS = 500
 """Maximum length of a statement whose letters are looked at (characters)."""
+_KEPT_QUERIES, _MAX_KEPT_CHARS = 128, 300
+"""Queries whose language is kept in memory: their number, and the maximum length of one (characters)."""
 _LATIN = "Latn"
 
 
@@ -69,6 +72,7 @@ def min_lead(model: ModelInfo | None) -> float | None:
     return _MIN_LEADS.get(model.name) if model else None
 
 
+@cached_if_short(_KEPT_QUERIES, _MAX_KEPT_CHARS)  # a search asks for its lists, for longer ones, and for what it shows
 def asked_in(text: str) -> AskedIn:
     """Return the language of a query: by its script, by function words, or by a high probability.
 

@@ -2,7 +2,6 @@
 
 import configparser
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import yaml
 from streams.cli import COMMANDS
 from streams.settings import Settings
 from streams.topology import STAGES
+from tests.rules.test_docs import settings_named
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "infra" / "one_machine"
@@ -20,30 +20,19 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 VARIABLE = re.compile(r"\$\{\w+(?::[-?]([^}]*))?\}")
 
 
-def load(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Settings:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, VARIABLE.sub(lambda found: found[1] or "", value))
-    return Settings.load()
-
-
 def test_each_variable_of_a_file_is_a_setting() -> None:
-    known = {f"RIFFLE_{name}".upper() for name in names_of(Settings)}
+    known = settings_named()
     for file in FOLDER.iterdir():
         named = set(re.findall(r"\bRIFFLE_[A-Z]+(?:_{1,2}[A-Z]+)*\b", file.read_text()))
         assert named - known - {"RIFFLE_CONTACT_URL", "RIFFLE_MODELS"} == set(), file.name
 
 
-def names_of(model: Any) -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        yield name
-        if hasattr(field.annotation, "model_fields"):
-            yield from (f"{name}__{below}" for below in names_of(field.annotation))
-
-
 def test_the_settings_of_the_containers_are_valid_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = {"RIFFLE_PROFILE": "production", **COMPOSE["x-settings"]}
     variables["RIFFLE_CRAWL__CONTACT_URL"] = "https://example.org/contact"
-    settings = load(variables, monkeypatch)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, VARIABLE.sub(lambda found: found[1] or "", value))
+    settings = Settings.load()
     assert settings.triton.url == "triton-cpu:8001"
     addresses = f"{settings.kafka.bootstrap} {settings.qdrant.url} {settings.triton.url} {settings.cassandra.hosts}"
     assert all(name in addresses for name in ("kafka", "qdrant", "triton-cpu", "cassandra"))
@@ -77,7 +66,6 @@ def test_what_is_stored_is_on_volumes() -> None:
 
 def test_the_service_starts_and_stops_the_stack() -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment, method-assign]  # names of systemd have capitals
     parser.read(FOLDER / "riffle.service")
     service = parser["Service"]
     for line in (service["ExecStart"], service["ExecStop"]):
