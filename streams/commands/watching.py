@@ -84,6 +84,20 @@ class Bars(Progress):
         self.console.print(", ".join(numbers))
 
 
+class BrokersAway:
+    """Says once above the bars that the brokers don't answer any more, and once that they do again."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._is_away = console, False
+
+    def look(self, away_since: float | None, now: float) -> float:
+        """Return how long the brokers have not answered (seconds). `away_since`: as of `Follower`."""
+        if (away_since is not None) != self._is_away:
+            self._is_away = not self._is_away
+            self._console.print("Kafka does not answer any more." if self._is_away else "Kafka answers again.")
+        return 0.0 if away_since is None else now - away_since
+
+
 def _describe(task: Task) -> str:
     of = "" if task.total is None else f" of {task.total:,.0f}"
     note = f" ({'; '.join(note.splitlines())})" if (note := task.fields["note"]) else ""
@@ -127,8 +141,10 @@ class Seen:
     removed: dict[UUID, str] = field(default_factory=dict)
     unchanged: set[UUID] = field(default_factory=set)
     """Pages whose content was found unchanged, and which are searchable since an earlier crawl."""
-    unread: dict[UUID, None] = field(default_factory=dict)
-    """Pages with unchanged content whose record has not been read yet, or says nothing final."""
+    older: set[UUID] = field(default_factory=set)
+    """Pages of which a later visit or removal is stored: their text is not."""
+    unread: dict[UUID, int] = field(default_factory=dict)
+    """Pages with unchanged content whose record has not been read yet, or says nothing final, with the generation."""
     listed: set[UUID] = field(default_factory=set)
     """Pages that sitemaps name."""
     empty: set[UUID] = field(default_factory=set)
@@ -160,9 +176,9 @@ class Seen:
                     | PageSettled(purpose="page", verdict="unchanged")
                     | PageDeduplicated(settles="unchanged")
                 ):
-                    self.unread[event.page_id] = None
+                    self.unread[event.page_id] = event.generation
                 case PageSettled(purpose="page", in_place="sign_in"):
-                    self.unread[event.page_id] = None
+                    self.unread[event.page_id] = event.generation
                     self.sign_ins.add(event.page_id)
                 case PageDiscovered(why="sitemap", purpose="page"):
                     self.listed.update(one.page_id for one in event.each())
@@ -221,8 +237,8 @@ class Seen:
 
     @property
     def settled(self) -> int:
-        """Number of pages that became searchable, still are, or were removed."""
-        return len(self.indexed | self.unchanged | self.removed.keys())
+        """Number of pages that became searchable, still are, were removed, or are older than what is stored."""
+        return len(self.indexed | self.unchanged | self.older | self.removed.keys())
 
     def reasons(self) -> dict[str, int]:
         """Number of removed pages by reason."""
@@ -250,7 +266,7 @@ class Seen:
     @property
     def under_way(self) -> int:
         """Number of fetched pages that are neither searchable nor removed yet."""
-        return len(self.fetched - self.indexed - self.unchanged - self.removed.keys())
+        return len(self.fetched - self.indexed - self.unchanged - self.older - self.removed.keys())
 
     async def look_at_all_unchanged(self, pages: Pages) -> None:
         """Read the record of each page that `look_at_unchanged` has left, once."""
@@ -261,15 +277,17 @@ class Seen:
         """Read from some records of unchanged pages which pages are searchable: no event says it again."""
         taken = list(self.unread)[:MAX_RECORDS_READ]
         for page_id, record in zip(taken, await asyncio.gather(*map(pages.get, taken)), strict=True):
-            del self.unread[page_id]
+            generation = self.unread.pop(page_id)
+            if max(record.normalized.generation, record.removed.generation) > generation:
+                self.older.add(page_id)
             if is_searchable(record):
                 self.unchanged.add(page_id)
                 known = record.indexed
                 self._note_cut(page_id, CutPage(known.url, known.statements, known.left_out))
                 if not known.statements:
                     self.empty.add(page_id)
-            elif not record.removed.stored:
-                self.unread[page_id] = None  # its content of an earlier fetch is under way
+            elif not record.removed.stored and page_id not in self.older:
+                self.unread[page_id] = generation  # its content of an earlier fetch is under way
 
 
 def is_searchable(record: PageRecord) -> bool:

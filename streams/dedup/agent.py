@@ -18,7 +18,7 @@ from schemas import Event, LinkFound, PageNormalized, PageRemoved
 from streams.caches import SizedCache
 from streams.dedup import fingerprinting
 from streams.dedup.apply_decisions import DecisionApplier, Rows
-from streams.dedup.events import demotion, only_settled, own_events, promotion, refusal_events, refused
+from streams.dedup.events import demotion, only_settled, overtaken, own_events, promotion, refusal_events, refused
 from streams.dedup.first_sight import (
     MovedPages,
     copied_share,
@@ -125,9 +125,8 @@ class DedupAgent(Agent):
             return [refused(event, event.generation), *await self._reemit_overtaken(event, delivery)]
         known = minimum_generation(former, delivery.at) if former else generation_after_removal(record, event)
         if is_overtaken(event, known):
-            dropped = await self._reemit_overtaken(event, delivery)
-            # Of a page that was removed on request at a later time, no later event settles the fetch.
-            return [refused(event, event.generation), *dropped] if known == NEVER else dropped
+            end = refused(event, event.generation) if known == NEVER else overtaken(event)
+            return [end, *await self._reemit_overtaken(event, delivery)]
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
         try:
@@ -160,7 +159,7 @@ class DedupAgent(Agent):
         found = await self._grouping.look_up(made, _as_stored(made, delivery.at) if is_first else None)
         page = next((each for each in found if each.page_id == event.page_id), None)
         if page is None:  # removed at the same moment
-            return await self._reemit_overtaken(event, delivery)
+            return [overtaken(event), *await self._reemit_overtaken(event, delivery)]
         duplicates = await self._grouping.duplicates(event.page_id) if may_lose else []
         base = record_of(page, copied=copied_share(page, found))
         looked_up = {event.page_id: found} if page.content_hash == made.content_hash else {}

@@ -72,6 +72,14 @@ def refused(event: PageNormalized, generation: int) -> Event:
     return PageSettled.following(event, generation=generation, host=host_of(event.url), verdict="refused")
 
 
+def overtaken(event: PageNormalized) -> Event:
+    """Return the settlement of a fetch whose text came behind a later visit or removal of its page: it changes nothing.
+
+    What came later may be of another crawl, or have been before an import: no other event settles this fetch.
+    """
+    return PageSettled.following(event, host=host_of(event.url), verdict="unchanged")
+
+
 def promotion(page: Fingerprint, crawl_id: str) -> Event:
     """Return the event that another page became the representative."""
     return PageDeduplicated(

@@ -27,7 +27,7 @@ from streams.sandbox.limits import EXHAUSTING
 from streams.settings import Settings
 from streams.stores.blobs import PartWriter, is_of_page
 from streams.stores.opener import Stores
-from streams.stores.page_record import Fetched, Normalized
+from streams.stores.page_record import Fetched, Normalized, PageRecord
 from streams.stores.protocols import LinkGroup
 from streams.stores.removals import blob_of_page
 
@@ -76,8 +76,9 @@ class NormalizeAgent(Agent):
             return [*events, PageSettled.following(event, purpose="sitemap", verdict=verdict)]
         if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
             return []
-        if event.source != "crawl" and await self._is_outdated(event):
-            return []
+        known = await self._record_of_import(event)
+        if known and known.normalized.generation > event.generation:
+            return [PageSettled.following(event, verdict="unchanged")]
         try:
             body = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.body_ref)
         except PageErased:
@@ -86,8 +87,9 @@ class NormalizeAgent(Agent):
             outcome = await self._pool.parse(body, url=event.url, headers=self._headers_of(event))
         except Refused as refusal:
             return await self._refuse(event, refusal, delivery.at)
-        if event.source != "crawl":
-            await self._keep_import(event, delivery.at)
+        if known and known.fetched.generation <= event.generation:
+            # As a fetch does: sweeps keep the body of an imported page, and its host can come back.
+            await self._stores.pages.put(event.page_id, Fetched.of_event(event), delivery.at)
         # After the record: who blocks a host writes the order, waits until all processes follow it, and then reads the
         # records. So an answer that does not see the order here is seen there.
         order = await self._orders.of(event.host)
@@ -157,18 +159,13 @@ class NormalizeAgent(Agent):
             PageSettled.following(event, verdict="failed", in_place=in_place),
         ]
 
-    async def _is_outdated(self, event: PageFetched) -> bool:
-        """Return whether a later version of an imported page was read before.
+    async def _record_of_import(self, event: PageFetched) -> PageRecord | None:
+        """Return what is known of an imported page. None: the page was fetched by a crawl.
 
-        Parts are ordered by the time of their event, which is the time of the import and not of the archived page.
+        A later version of it may have been read before. Parts of the record are ordered by the time of their event,
+        which is the time of the import and not of the archived page.
         """
-        return (await self._stores.pages.get(event.page_id)).normalized.generation > event.generation
-
-    async def _keep_import(self, event: PageFetched, at: int) -> None:
-        """Record the answer of an imported page, as a fetch does: sweeps keep its body, and its host can come back."""
-        known = (await self._stores.pages.get(event.page_id)).fetched
-        if known.generation <= event.generation:
-            await self._stores.pages.put(event.page_id, Fetched.of_event(event), at)
+        return await self._stores.pages.get(event.page_id) if event.source != "crawl" else None
 
     async def _read_sitemap(self, event: PageFetched, at: int) -> tuple[bool, Sequence[Event]]:
         """Return whether the file changed, as far as it is a feed, and the pages that it names."""

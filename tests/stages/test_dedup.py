@@ -168,7 +168,7 @@ async def test_an_older_generation_never_overrides() -> None:
     site = Site()
     await site.normalize(A, TEXT, 5)
     before = site.state()
-    assert await site.normalize(A, text_of(4), 3) == []
+    assert await site.normalize(A, text_of(4), 3) == [f"{A} settled unchanged"], "no other event settles this fetch"
     assert await site.agent.handle(site.removed(A, "gone", 4)) == []
     assert site.state() == before
 

@@ -222,7 +222,7 @@ async def test_a_page_that_was_refused_by_mistake_comes_back_by_a_replay() -> No
 @pytest.mark.parametrize(
     ("at", "reason", "verdicts", "why"),
     [
-        (5, "gone", [], "it was gone when it was fetched again"),
+        (5, "gone", ["unchanged"], "it was gone when it was fetched again"),
         (1, "request", ["refused"], "after a removal on request no replay brings it back"),
         (5, "request", ["refused"], "the removal on request came later"),
     ],

@@ -336,7 +336,9 @@ async def test_an_archive_replaces_nothing_of_a_page_that_was_fetched_later(stag
     """Its event is the later one, and its page the older one."""
     await stage.handle(PAGE, generation=9)
     known, groups = await stage.stores.pages.get_with_links(page_id(URL))
-    assert await import_of(stage, older, 8) == []
+    (settled,) = await import_of(stage, older, 8)
+    assert isinstance(settled, PageSettled)
+    assert (settled.verdict, settled.generation) == ("unchanged", 8), "who imports it waits for nothing"
     assert await stage.stores.pages.get_with_links(page_id(URL)) == (known, groups)
 
 

@@ -27,7 +27,7 @@ from streams.commands.pages.left_out import LeftOutLinks, describe_left_out
 from streams.commands.pages.pauses import QUIET_SECONDS, find_pauses
 from streams.commands.pages.seed_reasons import MAX_EXPLAINED, explain_seeds
 from streams.commands.pages.seeds import describe_rewritten, read_seeds
-from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
+from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, BrokersAway, Seen, machine_load
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader, describe_results
 from streams.crawl.scope import make_patterns
 from streams.crawl.seeds import as_sitemap, seed
@@ -167,11 +167,13 @@ async def _watch(
     seen, progress = Seen(crawl_id, hosts=hosts, last_event_at=time.monotonic()), CrawlProgress()
     looked_at = seen.last_event_at
     with Bars(err) as bars:
+        brokers = BrokersAway(bars.console)
         addresses, indexing = bars.add_task("Addresses", total=None), bars.add_task("Searchable", total=None)
         while True:
             events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
             now, load = time.monotonic(), machine_load()
             seen.note(events, now)
+            brokers.look(follower.away_since, now)
             # The crawl continues when this command's own view of it is cut for a while, so the command does, too.
             with suppress(TransientError):
                 progress = await reader.read()

@@ -15,12 +15,12 @@ from rich.progress import Progress
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.commands.console import EXIT_NO, err, load_kafka_settings, out, print_json, styled
 from streams.commands.job_reports import Report, reported
-from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
+from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, BrokersAway, Seen, machine_load
 from streams.crawl.archives.readers import NO_PLACE, Placing
 from streams.crawl.archives.sending import ImportPlace, ImportReport, Sender, archive_name
 from streams.crawl.scope import make_patterns
 from streams.crawl.urls import with_scheme
-from streams.errors import RestoreUnfinished, TransientError, UsageError
+from streams.errors import KafkaAway, RestoreUnfinished, TransientError, UsageError
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource, describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
@@ -40,6 +40,8 @@ Include = Annotated[
     list[str] | None, typer.Option(metavar="GLOB", help="Only URLs like it, as `/docs/*`. May be repeated.")
 ]
 Exclude = Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URLs like it. May be repeated.")]
+AWAY_SECONDS = 120.0
+"""Maximum time for which an import waits for brokers that don't answer (seconds): a stack starts in less."""
 RESTORE_LOOK_SECONDS = 1.0
 """Time between two looks for the mark of an unfinished restore (seconds)."""
 Import = Callable[[Path, Sender], Awaitable[ImportReport]]
@@ -100,6 +102,8 @@ async def import_archive(read: Import, path: Path, wait: bool, as_json: bool, na
     if wait and not as_json:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(f"Searchable: {seen.searchable}; not indexed: {removed}.")
+        if seen.older:
+            out.print(f"Older than what is stored of the same page, which stays: {len(seen.older)}.")
         if sentence := seen.describe_cut():
             out.print(sentence)
     if not finished:
@@ -176,6 +180,7 @@ def report_as_fields(report: ImportReport, seen: Seen | None = None, finished: b
     if seen is None:
         return fields
     watched: dict[str, Any] = {"finished": finished, "searchable": seen.searchable, "set_aside": seen.reasons()}
+    watched["older"] = len(seen.older)
     watched["searchable_in_part"] = [page._asdict() for page in seen.cut.values()]
     return fields | watched
 
@@ -198,12 +203,20 @@ def print_report(report: ImportReport) -> None:
 async def _wait_until_settled(
     follower: Follower, seen: Seen, pages: int, stores: Stores, bars: Progress, say: Report
 ) -> bool:
-    """Wait until each imported page is searchable or removed. Return False if no event came for long."""
-    indexing = bars.add_task("Searchable", total=pages or None)
+    """Wait until each imported page is searchable or removed. Return False if no event came for long.
+
+    Raises KafkaAway.
+    """
+    indexing, brokers = bars.add_task("Searchable", total=pages or None), BrokersAway(bars.console)
     while len(seen.fetched) < pages or seen.under_way:
         events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
         now, load = time.monotonic(), machine_load()
         seen.note(events, now)
+        if brokers.look(follower.away_since, now) > AWAY_SECONDS:
+            raise KafkaAway(
+                f"Kafka has not answered for {AWAY_SECONDS:.0f} s. It has the pages that were sent: the workers go on "
+                "with them once it runs again, as after `riffle up`"
+            )
         with suppress(TransientError):
             await seen.look_at_unchanged(stores.pages)
         bars.update(indexing, completed=seen.settled, note=seen.notes(now, load))

@@ -33,6 +33,10 @@ NEW_TOPIC_SECONDS = 3.0
 """Maximum time that a topic may be missing (seconds): brokers learn of a new topic after its creation was confirmed."""
 PARTITIONS_SECONDS = 10.0
 """Time between two searches for new partitions (seconds)."""
+AWAY_LOOK_SECONDS = 2.0
+"""The same while the brokers don't answer (seconds)."""
+SEARCH_SECONDS = 3.0
+"""Maximum time of such a search (seconds)."""
 
 
 def read_topic(
@@ -118,6 +122,8 @@ class Follower:
         self._consumer = Consumer(reader_config(settings.kafka, f"riffle-follower-{uuid4().hex}", "latest"))
         self._next: dict[tuple[str, int], int] = {}
         """The offset after the last event of each partition."""
+        self.away_since: float | None = None
+        """Time since which the brokers don't answer (of the monotonic clock). None: they do."""
         try:
             self._next = self._ends()
             self._assign()
@@ -125,8 +131,8 @@ class Follower:
             raise unreachable_error(settings.kafka, error) from error
         self._looked_at = time.monotonic()
 
-    def _partitions(self) -> set[tuple[str, int]]:
-        topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
+    def _partitions(self, timeout_seconds: float = TIMEOUT_SECONDS) -> set[tuple[str, int]]:
+        topics = self._consumer.list_topics(timeout=timeout_seconds).topics
         return {(name, number) for name in self._models if name in topics for number in topics[name].partitions}
 
     def _assign(self) -> None:
@@ -156,7 +162,8 @@ class Follower:
 
     def poll(self, timeout_seconds: float) -> Iterator[Event]:
         """Yield the events since the last call. If there is none, wait for one up to the timeout."""
-        if time.monotonic() - self._looked_at > PARTITIONS_SECONDS:
+        wait = PARTITIONS_SECONDS if self.away_since is None else AWAY_LOOK_SECONDS
+        if time.monotonic() - self._looked_at > wait:
             self._looked_at = time.monotonic()
             self._add_partitions()
         for message in self._consumer.consume(FOLLOWED_AT_ONCE, timeout=timeout_seconds):
@@ -171,11 +178,13 @@ class Follower:
     def _add_partitions(self) -> None:
         """Read partitions that were added since the last search, from their beginning."""
         try:
-            if new := sorted(self._partitions() - self._next.keys()):
+            if new := sorted(self._partitions(SEARCH_SECONDS) - self._next.keys()):
                 self._next |= dict.fromkeys(new, 0)
                 self._assign()
-        except KafkaException:
-            return  # the cluster doesn't answer: the next search finds them
+        except KafkaException:  # the cluster doesn't answer: the next search finds them
+            self.away_since = self.away_since or self._looked_at
+        else:
+            self.away_since = None
 
     def close(self) -> None:
         self._consumer.close()

@@ -5,13 +5,16 @@ It waits while a stage is far behind, and so does a replay.
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from io import StringIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from schemas import Event
@@ -19,9 +22,10 @@ from schemas.ids import page_id
 from streams.cli import app, load_command
 from streams.commands.pages import importing
 from streams.commands.pages.importing import RESTORE_LOOK_SECONDS, HeldBack
+from streams.commands.watching import Bars, Seen
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.sending import ImportReport, Sender
-from streams.errors import RestoreUnfinished
+from streams.errors import KafkaAway, RestoreUnfinished
 from streams.runtime.lags import backpressure
 from streams.runtime.lags.stage_lags import Lag
 from streams.runtime.records import Incoming
@@ -122,6 +126,24 @@ async def test_an_import_waits_while_a_stage_is_behind_and_says_so(monkeypatch: 
     assert behind.sent == ["a page"]
     assert "Read (waits: stage embed is more than 100 events behind)" in shown
     assert shown[-1] == "Read"
+
+
+async def test_an_import_ends_when_the_brokers_do_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own silence would count as a stuck import only after minutes, and without a word."""
+    monkeypatch.setattr(importing, "AWAY_SECONDS", 0.05)
+    screen, away_since = StringIO(), time.monotonic()
+
+    def poll(_: float) -> list[Event]:
+        time.sleep(0.01)
+        return []
+
+    follower: Any = SimpleNamespace(poll=poll, away_since=away_since)
+    bars, say = Bars(Console(file=screen)), lambda *_: None
+    with pytest.raises(KafkaAway, match="the workers go on with them"):
+        await importing._wait_until_settled(
+            follower, Seen("a", last_event_at=away_since), 3, memory_stores(), bars, say
+        )
+    assert screen.getvalue() == "Kafka does not answer any more.\n"
 
 
 def test_a_replay_waits_while_a_stage_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:

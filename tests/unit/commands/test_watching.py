@@ -26,6 +26,7 @@ from streams.commands.watching import (
     MAX_RECORDS_READ,
     SLOW_SECONDS,
     Bars,
+    BrokersAway,
     Seen,
     machine_load,
 )
@@ -191,6 +192,34 @@ async def test_unchanged_pages_that_are_in_the_index_count_as_searchable() -> No
     assert seen.under_way == 1, "the page with the same content"
     await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
     assert (seen.searchable, seen.unchanged, seen.under_way, seen.unread) == (2, {not_modified, same}, 0, {})
+
+
+@pytest.mark.parametrize(
+    ("known", "ends"),
+    [
+        pytest.param({"normalized": 6, "indexed": 6}, (1, 1, 0), id="a later visit is searchable"),
+        pytest.param({"normalized": 6}, (0, 1, 0), id="a later visit is under way"),
+        pytest.param({"normalized": 5, "removed": 6}, (0, 1, 0), id="gone since"),
+        pytest.param({"normalized": 5, "indexed": 5}, (1, 0, 0), id="this very visit"),
+        pytest.param({"normalized": 5}, (0, 0, 1), id="its text is under way"),
+    ],
+)
+async def test_a_page_that_is_older_than_what_is_stored_is_not_waited_for(
+    known: dict[str, int], ends: tuple[int, int, int]
+) -> None:
+    pages, seen, page = Records(), Seen("crawl"), uuid4()
+    pages.rows[page] = {part: {"generation": generation, "statements": 2} for part, generation in known.items()}
+    seen.note(unchanged(page), 1.0)
+    await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
+    assert (seen.searchable, len(seen.older), seen.under_way) == ends
+    assert seen.settled == 1 - seen.under_way
+
+
+def test_one_line_says_that_the_brokers_are_away_and_one_that_they_are_back() -> None:
+    screen = StringIO()
+    brokers = BrokersAway(Console(file=screen))
+    assert [brokers.look(since, 20.0) for since in (None, 8.0, 8.0, None, None)] == [0.0, 12.0, 12.0, 0.0, 0.0]
+    assert screen.getvalue().splitlines() == ["Kafka does not answer any more.", "Kafka answers again."]
 
 
 async def test_a_page_without_a_statement_is_not_searchable() -> None:
