@@ -32,6 +32,13 @@ def clean_values(_: Any, __: str, event: structlog.typing.EventDict) -> structlo
     return {name: clean_text(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
+def add_trace(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Add the ids of the present span, by which a log line and its trace find each other."""
+    # A process that has never imported it has no span, and need not load OpenTelemetry for its lines.
+    tracing = sys.modules.get("streams.tracing")
+    return event | tracing.trace_fields() if tracing else event
+
+
 def _plain_traceback(stream: TextIO, error: structlog.typing.ExcInfo) -> None:
     """Write a traceback without the values of locals, which took seconds under load."""
     written = StringIO()
@@ -69,7 +76,7 @@ def configure_logging(settings: Settings) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     if settings.log_json:
-        shared.append(structlog.processors.format_exc_info)
+        shared += [add_trace, structlog.processors.format_exc_info]
     else:
         shared.append(clean_values)
     _processors[:] = [*shared, renderer]
@@ -80,7 +87,8 @@ def configure_logging(settings: Settings) -> None:
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(_Stderr())
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
+    named = [structlog.stdlib.add_logger_name, *shared] if settings.log_json else shared
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=named))
     handler.addFilter(LogThrottle(QUIET))
     logging.basicConfig(handlers=[handler], level=level, force=True)
     for name in QUIET:

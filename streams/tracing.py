@@ -5,55 +5,161 @@ other servers (HTTP) are OpenTelemetry's own instrumentation. Spans of Cassandra
 are made here: OpenTelemetry's span of Cassandra ends when a statement is sent, and its spans of a web server hold the
 address of the person and the query.
 
-A span has names of routes, topics and tables, statements without their values, and times. It never has a query, a text
-or an address of a person.
+Names follow OpenTelemetry's conventions (semantic-conventions 1.45: HTTP and databases are stable, messaging is not).
+A span has names of routes, topics and tables, statements without their values, times, and of an error its type and the
+lines of code. It never has a query, a text, the message of an error or an address of a person. So `url.path` is the
+route, and neither `url.query` nor `client.address` exists.
 """
 
+import os
 import re
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from opentelemetry.trace import INVALID_SPAN, NoOpTracer, Span, SpanKind, Tracer, get_current_span
+from opentelemetry.trace import INVALID_SPAN, NoOpTracer, Span, SpanKind, StatusCode, Tracer, get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
 TRACES_PATH = "/v1/traces"
 """Path of an OTLP collector (OTLP specification, "OTLP/HTTP Request")."""
+PROTOCOL_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+"""OpenTelemetry's variables for the protocol of traces, the first that is set: `grpc` or `http/protobuf`."""
+CONVENTIONS_VARIABLE, CONVENTIONS = "OTEL_SEMCONV_STABILITY_OPT_IN", "http"
+"""OpenTelemetry's variable by which its instrumentation of HTTP uses the stable names, too."""
+OTHER_METHOD = "_OTHER"
+"""Name in the conventions of each method of HTTP that the server does not know."""
 SERVER = SpanKind.SERVER
+INTERNAL = SpanKind.INTERNAL
+MAX_FRAMES = 20
+"""Maximum number of lines of code that are kept of an error."""
+Attributes = Mapping[str, str | int]
 _STATEMENT = re.compile(r"\s*(\w+)(?:[^;]{0,2000}?\b(?:FROM|INTO|UPDATE)\s+(\w+)|\s+(\w+))?")
 _propagator = TraceContextTextMapPropagator()
 _tracer: Tracer = NoOpTracer()
 
 
 def span(
-    name: str, attributes: Mapping[str, str | int] | None = None, kind: SpanKind = SpanKind.CLIENT
+    name: str, attributes: Attributes | None = None, kind: SpanKind = SpanKind.CLIENT
 ) -> AbstractContextManager[Span]:
     """Return a span around a block, below the present one. Without tracing it costs a microsecond and is not kept."""
-    return _tracer.start_as_current_span(name, kind=kind, attributes=attributes)
+    return nullcontext(INVALID_SPAN) if isinstance(_tracer, NoOpTracer) else _recorded(name, attributes, kind)
 
 
-def cassandra_span(cql: str, statements: int = 1) -> AbstractContextManager[Span]:
-    """Return the span of a statement, or of a batch of them, with its text: values are never in it."""
+@contextmanager
+def _recorded(name: str, attributes: Attributes | None, kind: SpanKind) -> Iterator[Span]:
+    # The SDK would record an error with its message, which may quote a page or a query.
+    with _tracer.start_as_current_span(
+        name, kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as current:
+        try:
+            yield current
+        except Exception as error:
+            record_error(current, error)
+            raise
+
+
+def record_error(failed: Span, error: BaseException) -> None:
+    """Note on a span that its work failed."""
+    failed.set_attribute("error.type", add_exception(failed, error))
+    failed.set_status(StatusCode.ERROR)
+
+
+def add_exception(span: Span, error: BaseException) -> str:
+    """Add an error to a span: its type, and the lines of code without any value. Returns the type."""
+    kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
+    frames = "".join(traceback.format_tb(error.__traceback__, limit=-MAX_FRAMES))
+    span.add_event("exception", {"exception.type": kind, "exception.stacktrace": frames})
+    return kind
+
+
+def cassandra_span(texts: Sequence[str], keyspace: str = "", address: str = "") -> AbstractContextManager[Span]:
+    """Return the span of a statement, or of a batch of them, with their text: values are never in it.
+
+    `address` (HOST:PORT) is known if there is one node to connect to.
+    """
     if isinstance(_tracer, NoOpTracer):
         return nullcontext(INVALID_SPAN)
-    attributes: dict[str, str | int] = {"db.system.name": "cassandra", "db.query.text": cql}
-    if statements > 1:
-        attributes["db.operation.batch.size"] = statements
-    return span(f"Cassandra {statement_title(cql)}", attributes)
+    verb, table = _statement_parts(texts[0])
+    verbs = {_statement_parts(text)[0] for text in texts}
+    attributes: dict[str, str | int] = {"db.system.name": "cassandra", "db.query.text": "; ".join(dict.fromkeys(texts))}
+    if len(texts) > 1:
+        attributes["db.operation.batch.size"] = len(texts)
+        verb = f"BATCH {verb}" if len(verbs) == 1 and verb != "BATCH" else "BATCH"
+    title = f"{verb} {table}".strip()
+    attributes |= {"db.operation.name": verb, "db.query.summary": title, **server_attributes(address)}
+    named = {"db.collection.name": table, "db.namespace": keyspace}
+    return span(title, attributes | {name: value for name, value in named.items() if value})
 
 
-def send_span(topics: Sequence[str]) -> AbstractContextManager[Span]:
-    """Return the span of records that are sent to Kafka, until all are delivered. No records have no span."""
-    if isinstance(_tracer, NoOpTracer) or not topics:
-        return nullcontext(INVALID_SPAN)
-    names = ", ".join(dict.fromkeys(topics))
-    attributes = {"messaging.system": "kafka", "messaging.destination.name": names}
-    return span(f"Kafka send {names}", {**attributes, "messaging.batch.message_count": len(topics)}, SpanKind.PRODUCER)
+def server_attributes(address: str) -> dict[str, str | int]:
+    """Return the names of a server in the conventions, from its address (HOST:PORT). Empty without an address."""
+    host, _, port = address.rpartition(":")
+    return {"server.address": host, "server.port": int(port)} if host and port.isdecimal() else {}
+
+
+@contextmanager
+def request_span(method: str, scheme: str, protocol: str) -> Iterator[Span]:
+    """Span of a request to a server of this process, until its answer is sent. `answered` names it by its route."""
+    attributes = {"url.scheme": scheme, "network.protocol.version": protocol, "http.request.method": method}
+    with span("HTTP" if method == OTHER_METHOD else method, attributes, SERVER) as current:
+        yield current
+
+
+def answered(request: Span, method: str, route: str, status: int) -> None:
+    """Name the span of a request by its route, and note its status. An unknown path has no route."""
+    request.set_attribute("http.response.status_code", status)
+    if route:
+        request.update_name(f"{'HTTP' if method == OTHER_METHOD else method} {route}")
+        request.set_attributes({"http.route": route, "url.path": route})
+    if status >= 500:
+        request.set_attribute("error.type", str(status))
+        request.set_status(StatusCode.ERROR)
+
+
+@contextmanager
+def send_span(topics: Sequence[str]) -> Iterator[None]:
+    """Span of records that are sent to each topic of Kafka, until all are delivered. No records have no span."""
+    if isinstance(_tracer, NoOpTracer):
+        yield
+        return
+    with ExitStack() as stack:
+        spans = []
+        for topic in dict.fromkeys(topics):
+            attributes: dict[str, str | int] = {
+                "messaging.system": "kafka",
+                "messaging.operation.name": "send",
+                "messaging.operation.type": "send",
+                "messaging.destination.name": topic,
+            }
+            if (count := topics.count(topic)) > 1:
+                attributes["messaging.batch.message_count"] = count
+            spans.append(_tracer.start_span(f"send {topic}", kind=SpanKind.PRODUCER, attributes=attributes))
+            stack.callback(spans[-1].end)
+        try:
+            yield
+        except Exception as error:
+            for sent in spans:
+                record_error(sent, error)
+            raise
+
+
+def trace_fields() -> dict[str, str]:
+    """Return the present span for a log line ("Trace Context in non-OTLP Log Formats"); empty without one."""
+    found = get_current_span().get_span_context()
+    if not found.is_valid:
+        return {}
+    return {
+        "trace_id": f"{found.trace_id:032x}",
+        "span_id": f"{found.span_id:016x}",
+        "trace_flags": f"{found.trace_flags:02x}",
+    }
 
 
 def traceparent() -> str:
@@ -66,10 +172,13 @@ def traceparent() -> str:
 
 
 @lru_cache(maxsize=512)
-def statement_title(cql: str) -> str:
-    """Return the verb and the table of a statement, as the name of its span."""
+def _statement_parts(cql: str) -> tuple[str, str]:
+    """Return the verb and the table of a statement."""
     found = _STATEMENT.match(cql)
-    return " ".join(filter(None, found.groups())).replace("BEGIN", "BATCH") if found else "statement"
+    if not found:
+        return "statement", ""
+    verb, table, other = found.groups()
+    return "BATCH" if verb == "BEGIN" else verb, table or other or ""
 
 
 def tracer_provider(service: str, endpoint: str, share: float = 1.0) -> "TracerProvider":
@@ -78,18 +187,44 @@ def tracer_provider(service: str, endpoint: str, share: float = 1.0) -> "TracerP
     Without an endpoint no span is kept, and only trace ids are passed on.
     """
     # Imported here: a command that traces nothing doesn't load the SDK and the clients.
-    from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
     from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 
     sampler = ParentBased(TraceIdRatioBased(share)) if endpoint else ALWAYS_OFF
-    provider = TracerProvider(sampler=sampler, resource=Resource.create({"service.name": f"riffle-{service}"}))
+    provider = TracerProvider(sampler=sampler, resource=resource(service))
     if endpoint:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=traces_url(endpoint))))
+        provider.add_span_processor(BatchSpanProcessor(_exporter(endpoint)))
     return provider
+
+
+def resource(service: str) -> "Resource":
+    """Return what names this process. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES change and add to it."""
+    from importlib.metadata import version
+    from uuid import uuid4
+
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+
+    own = {
+        "service.name": f"riffle-{service}",
+        "service.version": version("riffle-search"),
+        "service.instance.id": str(uuid4()),
+    }
+    return Resource.create({**own, **OTELResourceDetector().detect().attributes})
+
+
+def _exporter(endpoint: str) -> Any:
+    """Return a sender of spans by the protocol of OpenTelemetry's variables. Others name headers and certificates."""
+    protocol = next(filter(None, map(os.environ.get, PROTOCOL_VARIABLES)), "http/protobuf")
+    if protocol == "grpc":
+        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
+
+        return GrpcExporter(endpoint=endpoint)
+    if protocol != "http/protobuf":
+        raise ValueError(f"{PROTOCOL_VARIABLES[1]} is {protocol!r}: name `grpc` or `http/protobuf`")
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    return OTLPSpanExporter(endpoint=traces_url(endpoint))
 
 
 def traces_url(endpoint: str) -> str:
@@ -116,6 +251,7 @@ def traced(
         if not endpoint:
             yield provider
             return
+    os.environ.setdefault(CONVENTIONS_VARIABLE, CONVENTIONS)
     from opentelemetry.instrumentation.grpc import GrpcAioInstrumentorClient
     from opentelemetry.instrumentation.httpx import HTTPX2ClientInstrumentor
 

@@ -32,7 +32,7 @@ from streams.models.inference.repository import (
 from streams.models.inference.runtimes import resolve_runtime
 from streams.models.protocols import Embedder, Link, ModelInfo, Models, TextRole, Vectors, shift_link
 from streams.settings import Settings
-from streams.tracing import span
+from streams.tracing import INTERNAL, span
 
 VERSION = "1"
 BULK_NICE = 5
@@ -101,7 +101,7 @@ class InProcessEmbedder:
         encoder = self._queries if role == "query" else self._statements
         try:
             async with asyncio.timeout(deadline_seconds):
-                with span(f"model {self._info.name} embed", {"riffle.texts": len(texts)}):
+                with span(f"model {self._info.name} embed", {"riffle.texts": len(texts)}, INTERNAL):
                     return await embed_in_batches(
                         self._info.prefixed(texts, role),
                         BATCH_SIZE,
@@ -126,7 +126,7 @@ class InProcessChains:
         """Return the links. Raises DeadlineExceeded; a part that has begun still ends in the thread."""
         try:
             async with asyncio.timeout(deadline_seconds):
-                with span("model chains", {"riffle.texts": len(sentences)}):
+                with span("model chains", {"riffle.texts": len(sentences)}, INTERNAL):
                     return await self._links(sentences)
         except TimeoutError as error:
             raise DeadlineExceeded(f"the chain model in this process: no answer in {deadline_seconds} s") from error

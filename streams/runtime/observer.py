@@ -10,7 +10,7 @@ from contextvars import Token
 import structlog
 from opentelemetry.context import Context, attach, detach
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, get_current_span, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -19,6 +19,7 @@ from streams.resources import new_registry
 from streams.runtime.agent import Delivery
 from streams.runtime.processing import Result
 from streams.runtime.records import Incoming
+from streams.tracing import add_exception
 
 LATENCY_BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 log = structlog.get_logger()
@@ -89,8 +90,9 @@ class Metrics:
 class StageObserver:
     """The `Observer` of one stage in a worker."""
 
-    def __init__(self, stage: str, metrics: Metrics, provider: TracerProvider) -> None:
+    def __init__(self, stage: str, group: str, metrics: Metrics, provider: TracerProvider) -> None:
         self._stage = stage
+        self._group = group
         self._metrics = metrics
         self._tracer = provider.get_tracer("riffle")
         self._spans: dict[tuple[str, int, int], tuple[Span, Token[Context]]] = {}
@@ -105,17 +107,26 @@ class StageObserver:
     def started(self, incoming: Incoming, delivery: Delivery) -> str:
         attributes: dict[str, str | int] = {
             "messaging.system": "kafka",
+            "messaging.operation.name": "process",
+            "messaging.operation.type": "process",
             "messaging.destination.name": delivery.topic,
+            "messaging.destination.partition.id": str(delivery.partition),
+            "messaging.consumer.group.name": self._group,
             "messaging.kafka.offset": delivery.offset,
+            "messaging.message.id": str(delivery.envelope.id),
+            "riffle.stage": self._stage,
             "riffle.subject": delivery.envelope.subject,
         }
-        span, traceparent = start_span(self._tracer, self._stage, delivery.envelope.traceparent, attributes)
+        span, traceparent = start_span(
+            self._tracer, f"process {delivery.topic}", delivery.envelope.traceparent, attributes
+        )
         # The event's task has the span from here on: what it asks of stores and models is below it.
         self._spans[_place(incoming)] = span, attach(set_span_in_context(span))
         return traceparent
 
     def failed(self, incoming: Incoming, error: Exception, attempt: int) -> None:
         self._metrics.events_failed.labels(self._stage, type(error).__name__).inc()
+        add_exception(get_current_span(), error)
         expected = isinstance(error, TransientError | PoisonError | ValueError)
         log.warning(
             "event failed",
@@ -143,6 +154,7 @@ class StageObserver:
             span, before = traced
             detach(before)
             if result != "handled":
+                span.set_attribute("error.type", result)
                 span.set_status(StatusCode.ERROR, result)
             span.end()
 

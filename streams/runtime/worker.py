@@ -219,7 +219,7 @@ async def _start(
 ) -> _Running:
     agent, partitions = prepared.agents[stage.label], prepared.partitions[stage.name]
     agent.partition_count = partitions
-    observer = StageObserver(stage.label, metrics, provider)
+    observer = StageObserver(stage.label, stage.group, metrics, provider)
     app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions, brake)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=prepared.stores.blobs)
     # The clocks of the event's producer and of this machine may each differ by the bound from Cassandra's.

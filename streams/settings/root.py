@@ -44,7 +44,8 @@ class Settings(BaseSettings):
     """The local stack starts a worker process for each stage, as a cluster does. False: one for all stages, unless
     `local_tls` gives each its own certificate."""
     otlp_endpoint: str = ""
-    """Address for traces (OTLP over HTTP), such as `http://collector:4318`. Empty: no traces are sent."""
+    """Address for traces (OTLP), such as `http://collector:4318`. Empty: no traces are sent. OpenTelemetry's variables
+    set the rest: `OTEL_EXPORTER_OTLP_PROTOCOL=grpc`, headers, certificates."""
     trace_share: float = Field(1.0, ge=0, le=1)
     """The share of requests and seeds that are traced, with all events that follow."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

@@ -25,7 +25,7 @@ from streams.caches import RecentCache
 from streams.models.protocols import Embedder, ModelInfo, Vectors
 from streams.runtime.agent import Delivery
 from streams.statements.statement import Key, text_key
-from streams.tracing import span
+from streams.tracing import INTERNAL, span
 from streams.vectors.brought import Half
 
 BATCH_TEXTS = 64
@@ -120,7 +120,7 @@ class TextBatcher:
                     await self._look_up(key, text, known, former or {}, mine)
                 else:
                     self.counts.texts["repeated"] += 1
-            with span("model batches", {"riffle.texts": len(mine)}) if mine else nullcontext():
+            with span("model batches", {"riffle.texts": len(mine)}, INTERNAL) if mine else nullcontext():
                 for one in mine:
                     known[one.key] = await asyncio.shield(one.vector)
         finally:

@@ -147,6 +147,15 @@ def test_an_address_without_peers_is_refused(values: dict[str, Any], says: str, 
     assert says in done.stderr
 
 
+def test_opentelemetrys_variables_are_settings_but_for_addresses_and_keys(tmp_path: Path) -> None:
+    """An address would have no policy, and a header may have a key."""
+    objects = render("minimal", {"settings": {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}})
+    for name in ("gateway", "embed"):
+        assert environment(containers(named(objects, "Deployment", name))[0])["OTEL_EXPORTER_OTLP_PROTOCOL"] == "grpc"
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"):
+        assert rendered_with({"settings": {name: "x"}}, tmp_path).returncode != 0
+
+
 @pytest.mark.parametrize("values", [{"answers": LLM}, {"runtime": {"otlpEndpoint": "http://collector:4318"}}])
 def test_without_policies_an_address_needs_no_peers(values: dict[str, Any]) -> None:
     objects = render("minimal", {**values, "networkPolicy": {"enabled": False}})

@@ -4,12 +4,17 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote_plus
 
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+import grpc
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 LOOK_SECONDS = 0.5
@@ -139,3 +144,38 @@ def collector() -> Iterator[Collector]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@dataclass
+class GrpcCollector:
+    """Requests that came over gRPC, and their headers."""
+
+    address: str = ""
+    requests: list[ExportTraceServiceRequest] = field(default_factory=list)
+    headers: set[tuple[str, str]] = field(default_factory=set)
+
+
+@contextmanager
+def grpc_collector() -> Iterator[GrpcCollector]:
+    """A collector of OTLP over gRPC on a free port of loopback."""
+    found = GrpcCollector()
+
+    def export(request: ExportTraceServiceRequest, context: grpc.ServicerContext) -> ExportTraceServiceResponse:
+        found.requests.append(request)
+        found.headers |= {(name, value) for name, value in context.invocation_metadata() if isinstance(value, str)}
+        return ExportTraceServiceResponse()
+
+    handler = grpc.unary_unary_rpc_method_handler(
+        export,
+        request_deserializer=ExportTraceServiceRequest.FromString,
+        response_serializer=ExportTraceServiceResponse.SerializeToString,
+    )
+    server = grpc.server(ThreadPoolExecutor(1))
+    service = "opentelemetry.proto.collector.trace.v1.TraceService"
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {"Export": handler})])
+    found.address = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    try:
+        yield found
+    finally:
+        server.stop(grace=None).wait()

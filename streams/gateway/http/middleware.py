@@ -24,7 +24,7 @@ from streams.gateway.http.presentation import clean_line
 from streams.gateway.http.problems import foreign_host
 from streams.gateway.http.responses import respond
 from streams.gateway.http.templates import Views
-from streams.tracing import SERVER, span
+from streams.tracing import OTHER_METHOD, answered, request_span
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -86,26 +86,29 @@ class HeadersAndMetrics:
 
         method = _method_of(scope)
         try:
-            with span(method, kind=SERVER) as traced:
+            with request_span(_traced_method(method), scope["scheme"], scope["http_version"]) as traced:
                 try:
                     await self._app(scope, receive, send_with_headers)
                 finally:
-                    traced.update_name(f"{method} {_route_of(scope)}")
-                    traced.set_attribute("http.response.status_code", status)
+                    answered(traced, _traced_method(method), _route_of(scope), status)
         finally:
-            route = _route_of(scope)
+            route = _route_of(scope) or "none"
             self._metrics.requests.labels(route, method, status).inc()
             self._metrics.latency.labels(route).observe(perf_counter() - started)
 
 
 def _route_of(scope: dict[str, Any] | Scope) -> str:
-    """Return the route's template, so that the number of label values is fixed."""
-    return getattr(scope.get("route"), "path", "none")
+    """Return the route's template, so that the number of label values is fixed. Empty: no route has the path."""
+    return getattr(scope.get("route"), "path", "")
 
 
 def _method_of(scope: dict[str, Any] | Scope) -> str:
     method = str(scope["method"])
     return method if method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS") else "other"
+
+
+def _traced_method(method: str) -> str:
+    return OTHER_METHOD if method == "other" else method
 
 
 BROTLI_QUALITY = 5

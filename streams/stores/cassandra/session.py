@@ -24,6 +24,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
@@ -79,6 +80,7 @@ class CassandraSession:
         self._answers = _Answers()
         self._grouped = GroupedWrites(self._send_in_time)
         self._reads_only = False
+        self._address = f"{settings.hosts[0]}:{settings.port}" if len(settings.hosts) == 1 else ""
 
     def refuse_writes(self) -> None:
         """Let each later write raise RuntimeError: the caller said that it only reads."""
@@ -93,7 +95,7 @@ class CassandraSession:
         """
         bound_params = dict(params or {}) if at is None else {**(params or {}), "at": at}
         try:
-            with cassandra_span(cql):
+            with self._span([cql]):
                 async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
                     statement = self._bind_params(await self._prepare(cql), bound_params)
                     statement.fetch_size = page_rows
@@ -154,12 +156,15 @@ class CassandraSession:
 
     async def _send(self, writes: Sequence[Any]) -> None:
         """Run bound writes in one request. Raises TimeoutError if the server says so, or the driver's error."""
-        with cassandra_span(writes[0].prepared_statement.query_string, len(writes)):
+        with self._span([write.prepared_statement.query_string for write in writes]):
             try:
                 async with self._free:
                     await self._ask_when_free(writes[0] if len(writes) == 1 else _batch_of(writes))
             except (OperationTimedOut, Timeout) as error:
                 raise TimeoutError(str(error)) from error
+
+    def _span(self, texts: Sequence[str]) -> AbstractContextManager[object]:
+        return cassandra_span(texts, self._settings.keyspace, self._address)
 
     async def clock_ahead_seconds(self) -> float:
         """Return how far this machine's clock is ahead of a server's clock (seconds).
@@ -210,7 +215,7 @@ class CassandraSession:
         Raises as `execute` does.
         """
         try:
-            with cassandra_span(cql):
+            with self._span([cql]):
                 async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
                     statement = self._bind_params(await self._prepare(cql), params)
                     statement.fetch_size = page_rows

@@ -6,23 +6,37 @@ by up to 40 ms where a connection is used again and again (RFC 1122, 4.2.3.2). Q
 took 47 ms.
 """
 
+import re
 import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 
 import aiohttp
 import httpx
 from yarl import URL
 
-from streams.tracing import span
+from streams.tracing import Attributes, server_attributes, span
 
 QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 """The option of Linux that ends the delay until the next data are sent (tcp(7)). None elsewhere."""
+_ID = re.compile(r"/(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27})(?=/|$)")
 MAX_CONNECTIONS = 100
 KEPT_SECONDS = 2.0
 """Time for which an idle connection is kept: less than that after which the server closes it (5 s), so that no request
 is sent into one that closes."""
+
+
+@lru_cache(maxsize=512)
+def describe(method: str, path: str, address: str) -> tuple[str, Attributes]:
+    """Return the name and the attributes of a request's span (OpenTelemetry's conventions for databases)."""
+    _, first, *rest = _ID.sub("/{id}", path).split("/", 3)
+    collection = rest[0] if first == "collections" and rest else ""
+    operation = f"{method} {'/'.join(rest[1:]) or first}".strip()
+    attributes = {"db.system.name": "qdrant", "db.operation.name": operation, "http.request.method": method}
+    named = {"db.collection.name": collection} if collection else {}
+    return f"{operation} {collection}".strip(), {**attributes, **named, **server_attributes(address)}
 
 
 class Connections(httpx.AsyncBaseTransport):
@@ -35,7 +49,8 @@ class Connections(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         timeout = request.extensions.get("timeout", {})
         content = await request.aread()
-        with span(f"{request.method} {request.url.path}", {"db.system.name": "qdrant"}), _httpx_errors(request):
+        name, attributes = describe(request.method, request.url.path, request.url.netloc.decode())
+        with span(name, attributes) as traced, _httpx_errors(request):
             async with self._open().request(
                 request.method,
                 URL(str(request.url), encoded=True),
@@ -47,6 +62,7 @@ class Connections(httpx.AsyncBaseTransport):
                 if response.connection is not None and response.connection.transport is not None:
                     acknowledge_promptly(response.connection.transport.get_extra_info("socket"))
                 answer = await response.read()
+                traced.set_attribute("db.response.status_code", str(response.status))
                 return httpx.Response(response.status, headers=response.raw_headers, content=answer, request=request)
 
     async def aclose(self) -> None:

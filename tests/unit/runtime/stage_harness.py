@@ -141,8 +141,9 @@ class RunningStage:
     ) -> None:
         self.sent: list[Record] = []
         self.metrics = Metrics()
+        self.tracing = TracerProvider()
         self.settings = Settings(runtime=RuntimeSettings.model_validate(runtime))
-        self.observer = StageObserver(stage.name, self.metrics, TracerProvider())
+        self.observer = StageObserver(stage.name, stage.group, self.metrics, self.tracing)
         self.app = StageApp(stage, self.settings, self._assigned, max_waiting_events=max_waiting_events)
         self.faust = _FakeFaust()
         self.app.app = self.faust  # type: ignore[assignment]  # what is used of an app

@@ -135,14 +135,14 @@ async def test_requests_one_after_the_other_share_a_connection(recorder: tuple[R
     assert server.connections == 1
 
 
-async def test_each_request_has_a_span_with_its_path(recorder: tuple[Recorder, str]) -> None:
+async def test_each_request_has_a_span_with_its_operation(recorder: tuple[Recorder, str]) -> None:
     _, url = recorder
     exporter = InMemorySpanExporter()
     with traced("test", "", processor=SimpleSpanProcessor(exporter)):
         index = QdrantIndex(QdrantSettings(url=url), production=False)
         await index.remove_page("c", UUID(int=1))
         await index.close()
-    assert [span.name for span in exporter.get_finished_spans()] == ["POST /collections/c/points/delete"]
+    assert [span.name for span in exporter.get_finished_spans()] == ["POST points/delete c"]
 
 
 async def test_each_request_has_the_api_key_that_its_file_has_then(
