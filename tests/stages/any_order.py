@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import random
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,6 +101,8 @@ class State:
     text: str = ""
     target: str = ""
     language: str = "en"
+    canonical: str = ""
+    """The address that the page names as its canonical URL."""
 
     @property
     def is_searchable(self) -> bool:
@@ -126,7 +128,8 @@ class State:
         sentence = _SENTENCES[self.language]
         paragraphs = [f"<p>{sentence.format(words=words, text=self.text, people=len(words))}</p>" for words in lists]
         meta = "<meta name=robots content=noindex>" if self.kind == "noindex" else ""
-        head = f"<title>Of {self.text}</title>{meta}"
+        link = f'<link rel=canonical href="{self.canonical}">' if self.canonical else ""
+        head = f"<title>Of {self.text}</title>{meta}{link}"
         return f"<html lang={self.language}>{head}<main><h1>Of {self.text}</h1>{''.join(paragraphs)}</main></html>"
 
 
@@ -179,15 +182,17 @@ class _Watched:
 class World:
     """The web, the stages, and the events under way."""
 
-    def __init__(self, seed: int, *, has_translations: bool = False) -> None:
+    def __init__(
+        self, seed: int, *, has_translations: bool = False, has_canonicals: bool = False, stores: Stores | None = None
+    ) -> None:
         self.chance = random.Random(seed)
-        self.has_translations = has_translations
+        self.has_translations, self.has_canonicals = has_translations, has_canonicals
         self.now, self.site, self.rows = START, dict.fromkeys(URLS, State("gone")), dict[str, FrontierUrl]()
         self.counts = Counter[str]()
         self._is_read_anew = False
         self._lives: dict[object, int | None] = {}
         self._queues: dict[Lane, deque[Delivery]] = defaultdict(deque)
-        self.stores = memory_stores()
+        self.stores = stores or memory_stores()
         watched = Stores(**{name: getattr(self.stores, name) for name in Stores.__slots__})
         for name in ("blobs", "pages", "fingerprints", "vectors"):
             setattr(watched, name, _Watched(getattr(self.stores, name), self._turn))
@@ -299,10 +304,13 @@ class World:
         finally:
             self._lives.pop(task)
 
-    async def run(self, steps: int = MAX_STEPS) -> None:
-        """Handle events in any order, until none is under way or after this number of steps."""
+    async def run(self, steps: int = MAX_STEPS, *, without: Collection[str] = ()) -> None:
+        """Handle events in any order, until none is under way or after this number of steps.
+
+        `without`: the stages whose workers are stopped.
+        """
         for _ in range(steps):
-            ready = [lane for lane, queue in self._queues.items() if queue]
+            ready = [lane for lane, queue in self._queues.items() if queue and lane[0] not in without]
             if not ready:
                 return
             one = self.chance.choice(ready)
