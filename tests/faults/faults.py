@@ -314,6 +314,13 @@ IN_SHORT: tuple[Fault, ...] = (
     killed("kafka"),
 )
 """The faults of a run in short: those that broke the most promises while Riffle was made."""
+BY_DAY: tuple[Fault, ...] = (
+    killed(worker_of("fetch")),
+    Fault("a parsing process killed", _kill_child),
+    held("cassandra", lambda times: times.outage, "away"),
+    killed("kafka"),
+)
+"""One of each kind, for a run by day: a worker, a child of one, a store, the brokers."""
 FAULTS: tuple[Fault, ...] = (
     *IN_SHORT,
     *(killed(name) for name in WORKERS if killed(name).name not in {fault.name for fault in IN_SHORT}),

@@ -1,9 +1,9 @@
 """The whole journey while its processes are killed, stopped and slowed: at the end every page is indexed exactly once.
 
-A part of the bundled web is crawled with the stack as `riffle up` starts it, and each fault of `faults.IN_SHORT` is
-done once, in an order of chance: by day on 26 pages, which come at a slower pace, and at night on all 78 pages of two
-hosts. `make faults` runs it at length: all of `faults.FAULTS`, on the whole bundled web, and the outages of stores also
-with Triton.
+A part of the bundled web is crawled with the stack as `riffle up` starts it, and each fault is done once, in an order
+of chance: by day those of `faults.BY_DAY` on 26 pages, which come at a slower pace, and at night those of
+`faults.IN_SHORT` on all 78 pages of two hosts. `make faults` runs it at length: all of `faults.FAULTS`, on the whole
+bundled web, and the outages of stores also with Triton.
 
 RIFFLE_TEST_FAULTS may also be a pattern for the names of some faults. Further settings: more rounds, longer faults and
 pauses, outages, another web, workers of a former release, the order of the faults, and the times of the runtime
@@ -40,7 +40,7 @@ from streams.stores.opener import open_stores
 from tests.faults.at_rest import check_index, check_limbo, dead_letters, until_idle
 from tests.faults.disk_web import explore
 from tests.faults.evidence import describe_stack
-from tests.faults.faults import FAULTS, IN_SHORT, SERVERS, Fault, Times
+from tests.faults.faults import BY_DAY, FAULTS, IN_SHORT, SERVERS, Fault, Times
 from tests.faults.processes import LEASE_SECONDS, STACK_SETTINGS, until_healthy
 from tests.sizes import FULL
 
@@ -131,7 +131,7 @@ async def _crawl(settings: Settings, seeds: list[PageDiscovered], crawl_id: str)
 
 def _chosen() -> list[Fault]:
     if not CHOSEN:
-        return list(IN_SHORT)
+        return list(IN_SHORT if FULL else BY_DAY)
     return [fault for fault in FAULTS if CHOSEN == "all" or re.search(CHOSEN, fault.name)]
 
 
