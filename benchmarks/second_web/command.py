@@ -142,6 +142,7 @@ async def _ask(searcher: Searcher, query: Query) -> Asked:
             language=each.language,
             title=each.title,
             statements=tuple((*statement.context, statement.text) for statement in each.statements),
+            is_folded=each.nearest or False,
         )
         for each in answer.results[:RESULTS]
     )
@@ -154,12 +155,13 @@ def rows(found: Mapping[str, Any]) -> list[str]:
     names = ("page first", "page of three", "sentence of three", *VERDICTS, "not judged")
     lines = [f"| kind | queries | {' | '.join(names)} |", f"|---|---:|{'---:|' * len(names)}"]
     for kind, each in found.items():
-        if isinstance(each, dict) and kind != ABSENT:
+        if isinstance(each, dict) and kind not in {ABSENT, "folded"}:
             lines.append(f"| {kind} | {each['queries']} | {' | '.join(str(each[name]) for name in names)} |")
-    absent = found[ABSENT]
+    absent, folded = found[ABSENT], found["folded"]
     return [
         *lines,
         "",
         f"{absent['said']} of {absent['queries']} absent subjects are said to be absent, and {found['wrongly said']} "
-        f"others. A page in another language is first for {found['another language first']} English queries.",
+        f"others. A page in another language is first for {found['another language first']} English queries. "
+        f"Folded as only near by meaning: {folded['right']} results that answer, {folded['others']} others.",
     ]

@@ -50,6 +50,8 @@ class Shown:
     title: str
     statements: tuple[tuple[str, ...], ...]
     """The statements, each with its context before it."""
+    is_folded: bool = False
+    """True if the page of results folds it, as one that is only near by meaning."""
 
     @property
     def snippet(self) -> str:
@@ -132,9 +134,16 @@ def figures(asked: Sequence[Asked], judged: Mapping[tuple[str, str], str]) -> di
         "all": _figures(answered, judged),
         **{kind: _figures([each for each in answered if each.query.kind == kind], judged) for kind in kinds},
         "absent": {"queries": len(absent), "said": sum(each.says_so for each in absent)},
+        "folded": {"right": _folded(answered, are_right=True), "others": _folded(answered, are_right=False)},
         "wrongly said": sum(each.says_so for each in answered),
         "another language first": sum(each.results[0].language != "en" for each in english),
     }
+
+
+def _folded(asked: Sequence[Asked], *, are_right: bool) -> str:
+    """Return how many of the results that answer, or that do not, the page of results folds."""
+    some = [one.is_folded for each in asked for one in each.results if (one.page in each.query.pages) is are_right]
+    return f"{sum(some)} of {len(some)}"
 
 
 def _figures(asked: Sequence[Asked], judged: Mapping[tuple[str, str], str]) -> dict[str, Any]:

@@ -104,6 +104,7 @@ def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
         site_pages=settled.notes.site_pages or further.notes.site_pages,
         frame=settled.notes.frame | further.notes.frame,
         nearest_only=further.notes.nearest_only,
+        far=settled.notes.far | (further.notes.far - shown),
         missing_names=further.notes.missing_names,
         rare=settled.notes.rare or further.notes.rare,
     )

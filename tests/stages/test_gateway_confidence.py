@@ -150,3 +150,36 @@ async def test_rare_words_that_are_not_found_cost_no_results_and_the_index_rests
     assert [len(answer.json()["results"]) for answer in answers] == [2, 2]
     assert not any(answer.json().get("missing") for answer in answers)
     assert asked == 1
+
+
+SMALL = [
+    statement("https://sea.example/", "Sea otters hold hands while they sleep.", title="Otters"),
+    *(
+        statement(f"https://s{number}.example/", text, title=f"T{number}")
+        for number, text in enumerate(("Sourdough rises slowly.", "A bridge hangs from cables.", "The pump is loud."))
+    ),
+]
+"""A small index: behind the page that answers, nothing is about the subject."""
+
+
+async def test_behind_an_answer_pages_that_are_only_near_are_folded_and_none_is_lost() -> None:
+    app = gateway(await searchable(SMALL), deadline_seconds=20.0, limits={"min_confidence": 0.1})
+    async with client(app) as web:
+        answer = (await web.get("/api/v1/search", params={"q": "otters sleep"})).json()
+        page = (await web.get("/search", params={"q": "otters sleep"}, headers=HTML)).text
+        other = (await web.get("/searxng/search", params={"q": "otters sleep", "format": "json"})).json()
+    assert [each.get("nearest") for each in answer["results"]] == [None, True, True, True]
+    assert not answer["nearest_only"]
+    shown, folded = page.split('<details class="far">')
+    assert (shown.count('<li class="result">'), folded.count('<li class="result">')) == (1, 3)
+    assert "3 pages that are only near by meaning" in folded
+    assert '<ol class="results" start="2">' in folded
+    assert [each["url"] for each in other["results"]] == ["https://sea.example/"], "programs can't see the mark"
+
+
+async def test_a_further_page_of_such_pages_is_open() -> None:
+    many = [statement(f"https://s{number}.example/", f"A bridge of {number} cables.") for number in range(14)]
+    app = gateway(await searchable([*SMALL, *many]), deadline_seconds=20.0, limits={"min_confidence": 0.1})
+    async with client(app) as web:
+        page = (await web.get("/search", params={"q": "otters sleep", "page": 2}, headers=HTML)).text
+    assert '<details class="far" open>' in page

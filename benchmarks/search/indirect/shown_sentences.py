@@ -59,17 +59,18 @@ async def _ask(
 ) -> dict[str, Any]:
     counts: dict[str, Any] = {"parts": sum(len(parts) for _, _, parts in asked)}
     counts |= {f"{what} among {among}": 0 for what in ("page", "sentence") for among in AMONG}
-    times = []
+    times, folded = [], 0
     for question, url, parts in asked:
         started = process_time()
         request = parse(question, options=searcher.options, visible=FOR_EVERYBODY)
         found = await searcher.find(request, Deadline(SECONDS))
         times.append(1_000 * (process_time() - started))
+        folded += any(each.hits[0].payload.url == url and each.page_id in found.notes.far for each in found.pages)
         for part in parts:
             for among in AMONG:
                 counts[f"page among {among}"] += any(each.hits[0].payload.url == url for each in found.pages[:among])
                 counts[f"sentence among {among}"] += _shows(found, pages[url], part, among)
-    return {**counts, "cpu_ms": round(median(times), 1)}
+    return {**counts, "page folded": folded, "cpu_ms": round(median(times), 1)}
 
 
 def _shows(found: Found, page: PageStatements, answers: Sequence[str], among: int) -> bool:

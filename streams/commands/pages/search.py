@@ -99,7 +99,11 @@ def print_answer(answer: dict[str, Any]) -> None:
     for quoted in ((answer.get("beside") or {}).get("answer") or {}).get("answers", ()):
         out.print(styled("[bold]{}[/]", quoted["text"]))
         out.print_indented(styled("[dim]{}[/]\n", " › ".join((quoted["url"], *quoted["context"]))), INDENT)
+    is_near = answer.get("nearest_only", False)
     for number, result in enumerate(answer["results"], start=1):
+        if result.get("nearest") and not is_near:
+            is_near = True
+            out.print("Nearest by meaning:\n")
         out.print(styled("[bold]{}. {}[/]", number, result["title"] or result["url"]))
         out.print_indented(styled("[dim]{}[/]", result["url"]), INDENT)
         above: list[str] = []

@@ -2,7 +2,7 @@
 
 Most of the programs that ask hand the texts to a language model, and none of these forms can say that a publisher does
 not want it. So a page that is kept from models has an address and a title here, and no text. Nor can they say that
-results are only the nearest by meaning: then there are none.
+results are only the nearest by meaning: these are left out.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class ShownAnswer:
 
 
 def results_of(answer: SearchAnswer) -> tuple[Result, ...]:
-    """Return the results that were found; none if they are only the nearest ones."""
-    return () if answer.nearest_only else answer.results
+    """Return the results that were found, without those that are only the nearest ones."""
+    return tuple(each for each in answer.results if not each.nearest)
 
 
 def text_of(result: Result) -> str:

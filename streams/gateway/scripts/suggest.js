@@ -137,7 +137,7 @@
     if (key === "Escape") return close();
     if (document.documentElement.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (target.closest("input, textarea, select, [contenteditable]")) return;
-    const box = document.querySelector("#q"), links = [...document.querySelectorAll(".result h2 a")];
+    const box = document.querySelector("#q"), links = [...document.querySelectorAll(".result h2 a:not(.far:not([open]) *)")];
     const now = links.indexOf(target.closest(".result")?.querySelector("h2 a"));
     if (key === "/" && box) box.focus(), box.select();
     else if (key === "j" && links[now + 1]) links[now + 1].focus();

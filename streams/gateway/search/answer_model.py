@@ -129,7 +129,8 @@ class Result(ApiModel):
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Comparable within one answer, not between answers.")
     nearest: Literal[True] | None = Field(
-        None, description="The page is only one of the nearest by meaning: nothing was found."
+        None,
+        description="The page is only one of the nearest by meaning: it shares far less with the query than the best.",
     )
     parts: dict[str, float] | None = Field(
         None, description="With `explain`: what each signal of the ranking gave the page, by the signal's name."

@@ -135,7 +135,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         kept_from_models=consent.kept_from_models,
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
-        nearest=notes.nearest_only or None,
+        nearest=notes.nearest_only or page.page_id in notes.far or None,
         parts={signal: round(part, 4) for signal, part in parts.items()} if parts and found.request.explain else None,
     )
 

@@ -236,9 +236,11 @@ def _is_unknown(found: Any, site: str) -> bool:
 
 def _shown_results(found: Any) -> list[Any]:
     """Return the results that people see: of those that are only near, the ones with a word of the query."""
-    if not found.get("nearest_only"):
-        return list(found["results"])
-    return [each for each in found["results"] if any(one.get("highlights") for one in each["statements"])]
+    return [
+        each
+        for each in found["results"]
+        if not each.get("nearest") or any(one.get("highlights") for one in each["statements"])
+    ]
 
 
 def to_source(result: Any) -> Source:

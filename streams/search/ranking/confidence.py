@@ -12,6 +12,10 @@ statement in another language than the query stands out (`other_languages.py`). 
 embedding model is measured by `python -m benchmarks eval confidence` (docs/decisions/0045); without one nothing is
 judged. Over an index in which made nonsense scores high, it is raised (`measuring.py`).
 
+Behind an answer there are pages that share little with the query: a small index has no others. A page is far from the
+query if its closeness and words lag behind the best page's by more than MAX_LAG. Those at the end of the order are
+marked, as the nearest ones are where nothing was found, and folded for people (docs/decisions/0142).
+
 A word that the index hardly has, or does not have at all, is probably the subject of the query. People are told which
 word no page has, and which rare words a result lacks: only so they see that results are about something else. The list
 by words shows which words may be rare, and the index is asked only for these (`streams.search.retrieval.lists`).
@@ -23,7 +27,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
+from uuid import UUID
 
 from streams.models.protocols import ModelInfo
 from streams.search.query_language.operators import OPERATORS, Conditions
@@ -49,6 +55,8 @@ FREQUENT = 10
 """Minimum statements among those read that show that a word is not rare."""
 MAX_SUSPECTS = 4
 """Maximum words for which the index is asked."""
+MAX_LAG = 0.4
+"""Maximum distance of a page's closeness and words behind the best page's, beyond which the page is far."""
 NamedWord = tuple[str, tuple[int, ...]]
 """A word of a query as it was typed, and its terms."""
 _WORD_OPERATORS = frozenset(operator.name for operator in OPERATORS if operator.has_words)
@@ -123,6 +131,7 @@ def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[Pa
         "bound": round(context.min_confidence, 4),
     }
     if measured.certain_score >= context.min_confidence:
+        context.notes.far = find_far(context, pages)
         return pages
     if elsewhere and context.min_lead is not None:
         lead = round(lead_of(elsewhere), 4)
@@ -135,6 +144,46 @@ def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[Pa
     context.notes.nearest_only = True
     nearest = best_of_pages(context.found.dense)
     return sorted(pages, key=lambda page: -nearest.get(page.page_id, 0.0))[:MAX_NEAREST]
+
+
+def find_far(context: RankingContext, pages: Sequence[PageHits]) -> frozenset[UUID]:
+    """Return the pages at the end of this order that are far from the query, and lack a word of it.
+
+    The first statements of both lists speak for a page. In another language than the query's, words say nothing.
+    """
+    if not context.words or not pages:
+        return frozenset()
+    near, by_words = best_of_pages(context.found.dense), _first_of_pages(context.found.sparse)
+    by_meaning = _first_of_pages(context.found.dense)
+    read = [words_in(_terms_of(hit), context.words) for hit in context.found.sparse[:READ_STATEMENTS]]
+    share_of = _shares_among(read, len(context.words))
+    shares = {
+        page.page_id: max(
+            (
+                share_of(words_in(_terms_of(hit), context.words))
+                for hits in (by_words, by_meaning)
+                if (hit := hits.get(page.hits[0].payload.page_key))
+            ),
+            default=0.0,
+        )
+        for page in pages
+    }
+    scores = {page: Confidence(near.get(page, 0.0), share) for page, share in shares.items()}
+    least = max(each.score for each in scores.values()) - MAX_LAG
+    far = takewhile(
+        lambda page: (
+            scores[page.page_id].certain_score < least and not context.asked_in.excludes(page.hits[0].payload.language)
+        ),
+        reversed(pages),
+    )
+    return frozenset(page.page_id for page in far)
+
+
+def _first_of_pages(hits: Iterable[Hit]) -> dict[str, Hit]:
+    found: dict[str, Hit] = {}
+    for hit in hits:
+        found.setdefault(hit.payload.page_key, hit)
+    return found
 
 
 def min_confidence(
@@ -206,6 +255,12 @@ def shares_of(covered: Sequence[Collection[int]], count: int) -> list[float]:
     `covered` are the places of the words that the texts have. The worth of a word is its inverse document frequency
     among these texts, as BM25 has it.
     """
+    share_of = _shares_among(covered, count)
+    return [share_of(frozenset(places)) for places in covered]
+
+
+def _shares_among(covered: Sequence[Collection[int]], count: int) -> Callable[[frozenset[int]], float]:
+    """Return the function from the places of a text's words to its share, by the rarity of words in these texts."""
     counts = Counter(place for places in covered for place in places)
     worth = [math.log(1 + (len(covered) + 0.5) / (counts[place] + 0.5)) for place in range(count)]
     total = math.fsum(worth)
@@ -214,7 +269,7 @@ def shares_of(covered: Sequence[Collection[int]], count: int) -> list[float]:
     def share_of(places: frozenset[int]) -> float:  # many texts have the same words
         return math.fsum(worth[place] for place in sorted(places)) / total
 
-    return [share_of(frozenset(places)) for places in covered]
+    return share_of
 
 
 def cut(texts: Iterable[str], count: int) -> Iterator[str]:

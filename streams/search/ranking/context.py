@@ -45,6 +45,8 @@ class Notes:
     """The query is the address of a page that was found."""
     nearest_only: bool = False
     """Nothing was found: the results are only the nearest pages by meaning."""
+    far: frozenset[UUID] = frozenset()
+    """The pages at the end of the order that share little with the query: the nearest by meaning, and no more."""
     missing_names: tuple[str, ...] = ()
     """The identifiers of the query that no candidate has."""
     rare: tuple[RareWord, ...] = ()

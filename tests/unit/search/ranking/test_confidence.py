@@ -19,6 +19,7 @@ from streams.search.ranking.confidence import (
     min_confidence,
     model_bounds,
 )
+from streams.search.ranking.other_languages import AskedIn
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.vectors.bm25 import query_words
 from tests.stages.gateway_fakes import payload_of, statement
@@ -136,3 +137,45 @@ def test_a_statement_with_all_words_is_found_however_far_its_meaning_is() -> Non
     )
     keep_nearest_only(context, [PageHits(far.payload.page_id, (far,), 1.0)])
     assert not context.notes.nearest_only
+
+
+ALL, SOME, NO_WORDS = "The log after a crash.", "The log is kept.", "Otters hold hands."
+"""Texts with all, one and none of the words of the query `log crash`."""
+
+
+@pytest.mark.parametrize(
+    ("pages", "far"),
+    [
+        # Pages in their order (closeness, text, language), and the places of those that are folded.
+        pytest.param([(0.6, ALL, "en"), (0.1, NO_WORDS, "en"), (0.2, NO_WORDS, "en")], {1, 2}, id="behind an answer"),
+        pytest.param([(0.6, ALL, "en"), (0.1, NO_WORDS, "en"), (0.1, ALL, "en")], set(), id="only at the end"),
+        pytest.param([(0.3, NO_WORDS, "en"), (0.2, NO_WORDS, "en")], set(), id="no page stands out"),
+        pytest.param([(0.1, NO_WORDS, "en"), (0.6, ALL, "en"), (0.1, NO_WORDS, "en")], {2}, id="best behind the first"),
+        pytest.param([(0.9, ALL, "en"), (0.1, ALL, "en")], set(), id="a page with all words"),
+        pytest.param([(0.6, ALL, "en"), (0.1, NO_WORDS, "fr")], set(), id="words say nothing in another language"),
+        pytest.param([(0.5, SOME, "en"), (0.2, SOME, "en")], set(), id="as many of the words"),
+    ],
+)
+def test_pages_at_the_end_that_share_far_less_than_the_best_are_folded(
+    pages: list[tuple[float, str, str]], far: set[int]
+) -> None:
+    rows = [
+        statement(f"https://a.example/{place}", text, title="", language=language)
+        for place, (_, text, language) in enumerate(pages)
+    ]
+    hits = [
+        Hit(uuid5(UUID(int=0), str(place)), score, payload_of(row))
+        for place, (row, (score, *_)) in enumerate(zip(rows, pages, strict=True))
+    ]
+    context = replace(
+        context_of("log crash"),
+        found=Candidates(
+            dense=tuple(hits), sparse=tuple(each for each in hits if each.payload.text != NO_WORDS), limit=9
+        ),
+        words=query_words("log crash"),
+        min_confidence=0.1,
+        asked_in=AskedIn("en", "Latn"),
+    )
+    found = [PageHits(each.payload.page_id, (each,), 1.0) for each in hits]
+    assert keep_nearest_only(context, found) == found, "nothing is lost, and the order stays"
+    assert context.notes.far == {found[place].page_id for place in far}
