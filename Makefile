@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick servers faults check lint types imports rules lowest platforms chart images apply-check cluster-check subscribers programs clients chat sbom audit format lock schemas bench clean
+.PHONY: help setup demo test quick servers faults check lint types imports rules lowest platforms chart images apply-check cluster-check subscribers programs clients chat sbom weights audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -230,7 +230,12 @@ sbom: setup ## List what the images contain (dist/sbom*.cdx.json, CycloneDX) and
 	@cat requirements/triton.txt requirements/models.txt | .tools/sbom/bin/cyclonedx-py requirements - --output-reproducible --of JSON \
 		-o dist/sbom-triton.cdx.json
 	@.tools/sbom/bin/cyclonedx-py requirements requirements/map.txt --output-reproducible --of JSON -o dist/sbom-map.cdx.json
-	@echo "dist/sbom.cdx.json and dist/licences.md describe the packages of the image, dist/sbom-NAME.cdx.json what the image riffle-NAME adds"
+	@$(BIN)/python -m docs.contents
+	@echo "dist/sbom.cdx.json and dist/licences.md describe the packages of the image, dist/sbom-NAME.cdx.json what the image riffle-NAME adds,"
+	@echo "dist/sbom-models.cdx.json the weights of models, and dist/sbom-jars.cdx.json the jars that \`riffle up\` downloads"
+
+weights: setup ## Build the data packages with the models' weights (dist/weights), which the extras demo and languages install.
+	@$(BIN)/python -m docs.weights
 
 audit: setup ## Ask about advisories of locked packages and jars, and look for versions beyond their support (ARGS="--source osv").
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/audit

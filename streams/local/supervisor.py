@@ -39,6 +39,7 @@ from streams.local.servers.server import Report, Server, exit_words, spawn, star
 from streams.local.supervision.health_checks import HealthChecks
 from streams.local.supervision.scheduled import SCHEDULED, ScheduledCommand
 from streams.local.supervision.watched import Watched
+from streams.models.opening import check_local_files
 from streams.resources import is_machine_full
 from streams.servers import NAMES, named
 from streams.settings import Settings, stack_file
@@ -98,6 +99,9 @@ class Supervisor:
             self.report("external", {"title": named(name).title, "address": address})
         names = [name for name in NAMES if name not in external]
         servers = self.servers = plan(self.settings, self._warn, home=self.home, names=names)
+        if servers.in_process and not self.servers_only:
+            # A missing package is said now, and not when two servers run.
+            self._step("Models", lambda: check_local_files(self.settings))
         self._start(servers.all)
         # The workers read the addresses from this file, so it is written before they start.
         addresses = {**servers.addresses, "crawl": riffle_processes.CRAWL_SETTINGS}

