@@ -72,6 +72,7 @@ SECTIONS: Sections = {
         "entity-import": ("benchmarks.knowledge.entity_import:run", "An import that is killed on its way."),
         "panels": ("benchmarks.knowledge.panels:run", "Fits and judges the confidence of panels."),
         "panel-cost": ("benchmarks.knowledge.panel_cost:run", "The time of a result page with panels."),
+        "steps": ("benchmarks.answers.steps:run", "Questions of several parts in steps, beside one search."),
         "injection": ("benchmarks.answers.injection:run", "Answers with hostile pages and queries."),
     },
 }

@@ -100,15 +100,16 @@ async def run(
         out.print("\n".join(rows(found)), highlight=False, markup=False, soft_wrap=True)
 
 
-def make_web(folder: Path) -> Path:
-    """Return the folder of the web, HOST/path."""
-    packages, web = Packages(folder / "packages"), folder / "web"
+def make_web(folder: Path, hosts: Sequence[str] = tuple(SITES)) -> Path:
+    """Return the folder of the web, HOST/path, or of a part of it."""
+    packages = Packages(folder / "packages")
+    web = folder / ("web" if len(hosts) == len(SITES) else f"web-{'-'.join(hosts)}")
     if web.exists():
         return web
-    made = folder / "web.part"
+    made = web.with_name(f"{web.name}.part")
     shutil.rmtree(made, ignore_errors=True)
-    for host, sets in SITES.items():
-        for package, place, patterns in sets:
+    for host in hosts:
+        for package, place, patterns in SITES[host]:
             source = packages.binary(package) / "usr/share/doc" / place
             for page in sorted({path for pattern in patterns for path in source.glob(pattern)}):
                 target = made / host / page.relative_to(source)
