@@ -6,6 +6,8 @@ Its ways to answer (`Way`):
                 10 or 0, and the numbers of the statements with a word of it
     obey        the worst case: it does whatever any text of the request tells it, decodes what is encoded, repeats all
                 that it was given under every number, and writes links, images and markup that carry the question away
+                of a question without statements, its clauses with "and" between them; as another search, "more" and
+                the last word of the question; as a way on, the last one with a word of the question
     contradict  the statements, each with another number or a "not"
     nonsense    no JSON
     empty       a stream without a text
@@ -139,7 +141,14 @@ def _text_of(way: Way, request: dict[str, Any]) -> str:
     instructions = request["messages"][-1]["content"].rpartition("\n")[2]
     if "ask next" in instructions:
         return "2\nHow does a bear fly to the moon?\n1\n77\n"
+    if "Which parts" in instructions:
+        return "\n".join(f"{number}. {each.strip()}" for number, each in enumerate(question.split(" and "), 1))
+    if "Write one other search" in instructions:
+        return f"more {question.split()[-1]}"
     asked = set(_WORDS.findall(question.lower()))
+    if "Which of these would?" in instructions:
+        near = [number for number, text in statements if asked & set(_WORDS.findall(text.lower()))]
+        return f"[{near[-1]}]" if near else "NONE"
     if "from 0 (not at all) to 10" in instructions:
         met = [number for number, text in statements if asked & set(_WORDS.findall(text.lower()))]
         return f"{10 if met else 0} {''.join(f'[{number}]' for number in met)}"
@@ -152,7 +161,10 @@ def _text_of(way: Way, request: dict[str, Any]) -> str:
 
 
 def _read(request: dict[str, Any]) -> tuple[str, list[tuple[int, str]]]:
-    _, *lines, _, asked, _ = request["messages"][-1]["content"].split("\n")
+    head, *lines = request["messages"][-1]["content"].split("\n")
+    if head != "Statements:":
+        return json.loads(head.partition(": ")[2]), []
+    *lines, _, asked, _ = lines
     rows = (line.partition("] ") for line in lines)
     statements = [(int(number[1:]), json.JSONDecoder().raw_decode(text)[0]) for number, _, text in rows]
     return json.loads(asked.partition(": ")[2]), statements

@@ -30,6 +30,7 @@ from benchmarks.evaluation.search import open_run
 from benchmarks.search.open_sets import read_web
 from benchmarks.second_web.command import make_web
 from schemas.ids import page_id
+from streams.client.plain_http import plain_async_client
 from streams.client.streaming import EventReader
 from streams.commands.console import AsJson, command, err, out, print_json
 from streams.gateway.app import create_app
@@ -111,17 +112,13 @@ async def measure(web: Path, answers: AnswersSettings, most: int, save: Path | N
     async with AsyncExitStack() as stack:
         app = await open_gateway(stack, web, answers)
         transport = httpx2.ASGITransport(app)
-        client = httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=900)
-        for question in read_questions(most):
-            for form in forms:
-                if (form, question.text) not in done:
-                    made = await _ask(client, question, form)
-                    done[form, question.text] = made
-                    if save:
-                        with save.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps(asdict(made)) + "\n")
-            sys.stderr.write(f"{question.text}\n")
-        await client.aclose()
+        async with plain_async_client(transport=transport, base_url="http://localhost", timeout=900) as client:
+            for question in read_questions(most):
+                for form in forms:
+                    if (form, question.text) not in done:
+                        done[form, question.text] = made = await _ask(client, question, form)
+                        _append(save, made)
+                sys.stderr.write(f"{question.text}\n")
         await app.state.gateway.close()
     wanted = {question.text for question in read_questions(most)}
     return [each for (_, text), each in done.items() if text in wanted]
@@ -129,6 +126,12 @@ async def measure(web: Path, answers: AnswersSettings, most: int, save: Path | N
 
 def _read(save: Path | None) -> list[Asked]:
     return [Asked(**row) for _, row in read_objects(save)] if save and save.exists() else []
+
+
+def _append(save: Path | None, made: Asked) -> None:
+    if save:
+        with save.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(made)) + "\n")
 
 
 async def open_gateway(stack: AsyncExitStack, web: Path, answers: AnswersSettings) -> FastAPI:

@@ -29,6 +29,7 @@ READERS = {
     "answer": ("read_answer", "ModelAnswer"),
     "summary": ("read_answer", "ModelAnswer"),
     "rank": ("read_ranked", "RankedPages"),
+    "ask": ("read_steps", "AnswerInSteps"),
     "feed": ("read_text", "str"),
 }
 """The readers of answers that are no JSON object, and what these return."""

@@ -154,12 +154,18 @@ def features_of(question: str, evidence: Sequence[Evidence]) -> list[dict[str, f
 
 
 def names_of(question: str) -> Words:
-    """Return the terms of the question's names, numbers and codes: words with a capital letter, a digit or a dot
-    inside. The first word has a capital letter in any case."""
+    """Return the terms of the question's names (`named_words`)."""
+    return [terms for part in named_words(question) for word in index_words(part) for terms in query_words(word)]
+
+
+def named_words(question: str) -> list[str]:
+    """Return the names, numbers and codes of a question: words with a capital letter, a digit or a dot inside.
+
+    The first word has a capital letter in any case.
+    """
     found = question.split()[:_MAX_WORDS]
     parts = [part.strip(_QUOTES) for part in found]
-    named = [part for place, part in enumerate(parts) if _CODE.search(part) or (place > 0 and part[:1].isupper())]
-    return [terms for part in named for word in index_words(part) for terms in query_words(word)]
+    return [part for place, part in enumerate(parts) if _CODE.search(part) or (place > 0 and part[:1].isupper())]
 
 
 @dataclass(frozen=True, slots=True)

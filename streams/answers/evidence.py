@@ -1,6 +1,6 @@
 """The evidence of an answer: the statements of the first results, each with its page and its place. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
@@ -94,6 +94,16 @@ def evidence_of_page(hits: Iterable[Hit], record: Normalized | None) -> list[Evi
         if _may_be_quoted(hit)
     ]
     return [each for each in found if reads_alone(each.text, each.kind, each.context)] or found
+
+
+def evidence_near(hits: Iterable[Hit], record: Normalized | None, similarities: Mapping[UUID, float]) -> list[Evidence]:
+    """Return statements of one page, in their order, with how close they are to a question."""
+    consent = consent_of(record)
+    return [
+        _evidence(hit, PageHits(hit.payload.page_id, (hit,), 0.0), 0, consent, similarities.get(hit.id, 0.0))
+        for hit in hits
+        if _may_be_quoted(hit)
+    ]
 
 
 def _may_be_quoted(hit: Hit) -> bool:

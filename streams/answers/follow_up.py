@@ -31,8 +31,13 @@ def search_of_turns(turns: Sequence[str]) -> str:
     return last if len(turns) == 1 or _stands_alone(last) else f"{turns[0]} {last}"
 
 
+def points_back(question: str) -> bool:
+    """Return whether a question has a word that points to what was named before it, such as "it"."""
+    return not _POINTING.isdisjoint(index_words(question))
+
+
 def _stands_alone(question: str) -> bool:
     asked = index_words(question)
     language = shown_language(asked, identify(question).language)
     own = [word for word in asked if not is_function_word(word, language) and word not in _POINTING]
-    return len(own) >= MIN_OWN_WORDS and _POINTING.isdisjoint(asked)
+    return len(own) >= MIN_OWN_WORDS and not points_back(question)

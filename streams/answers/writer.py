@@ -20,11 +20,12 @@ from streams.answers.choices import ChoiceReader, Chosen, is_about
 from streams.answers.criteria import JudgedPage, judgement_of
 from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence, SentenceReader
-from streams.answers.prompts import Task, key_of, text_cache
+from streams.answers.prompts import Task
 from streams.answers.prose import compare_prose
 from streams.answers.related import candidates_of, chosen_questions
+from streams.answers.requests import MAX_AT_ONCE, ModelRequests
 from streams.errors import DeadlineExceeded, TransientError
-from streams.models.chat import ChatModel, ChatOptions, Ending, Message
+from streams.models.chat import ChatModel, Ending, Message
 from streams.pages.document.consent import UNREAD_RECORD
 
 MAX_PAGES = 3
@@ -51,7 +52,7 @@ class WriterOptions:
     prose_tokens: int = 0
     """Maximum tokens of an answer in the model's own words about one page; 0: it chooses statements."""
     deadline_seconds: float = 15.0
-    max_at_once: int = 4
+    max_at_once: int = MAX_AT_ONCE
     """Maximum number of pages that the model is asked about at the same time: an answer asks about three."""
 
 
@@ -84,9 +85,8 @@ class Writer:
     def __init__(
         self, chat: ChatModel, options: WriterOptions, budgets: TakesBudget, clock: Callable[[], datetime]
     ) -> None:
-        self._chat, self._options, self._budgets, self._clock = chat, options, budgets, clock
-        self._cache = text_cache()
-        self._slots = asyncio.Semaphore(options.max_at_once)
+        self._options, self._budgets, self._clock = options, budgets, clock
+        self.requests = ModelRequests(chat, options.model, options.max_at_once)
 
     async def answer(
         self, question: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
@@ -266,35 +266,23 @@ class Writer:
 
         `is_read`: whether the pieces so far are enough. Then the model is stopped.
         """
-        key = key_of(self._options.model, messages, outcome.audiences)
-        if (known := self._cache.get(key)) is not None:
+        if (known := self.requests.known(messages, outcome.audiences)) is not None:
             outcome.cached += 1
             yield known
             return
-        pieces, is_enough = [], False
-        await self._take_slot(outcome.ends_at)
-        try:
-            options = ChatOptions(task.max_tokens, _seconds_until(outcome.ends_at))
-            async with aclosing(self._chat.stream(messages, options, ending)) as stream:  # type: ignore[type-var]  # a generator
-                async for piece in stream:
-                    pieces.append(piece)
-                    yield piece
-                    if is_enough := is_read():
-                        break
-        finally:
-            self._slots.release()
+        is_enough = False
+
+        def enough() -> bool:
+            nonlocal is_enough
+            is_enough = is_read()
+            return is_enough
+
+        text = self.requests.text(messages, task.max_tokens, outcome.ends_at, ending, outcome.audiences, enough)
+        async with aclosing(text) as pieces:  # type: ignore[type-var]  # a generator
+            async for piece in pieces:
+                yield piece
         if ending.is_cut and not is_enough:
             outcome.lacks = outcome.lacks or "cut"
-        else:
-            self._cache.put(key, "".join(pieces))
-
-    async def _take_slot(self, ends_at: float) -> None:
-        """Wait until fewer than the maximum of pages are being asked. Raises DeadlineExceeded."""
-        try:
-            async with asyncio.timeout_at(ends_at):
-                await self._slots.acquire()
-        except TimeoutError as error:
-            raise DeadlineExceeded("too many answers are being written") from error
 
 
 class _ProseReader:
@@ -360,13 +348,6 @@ def _conclude(outcome: Outcome, written: Collection[object]) -> None:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _seconds_until(ends_at: float) -> float:
-    """Return the time that is left. Raises DeadlineExceeded if there is none."""
-    if (seconds := ends_at - _now()) <= 0:
-        raise DeadlineExceeded("the time of the answer is over")
-    return seconds
 
 
 def _note(error: BaseException, outcome: Outcome) -> None:

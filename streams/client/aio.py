@@ -70,6 +70,7 @@ class AsyncRiffle:
     answer = _method(operations.answer)
     summary = _method(operations.summary)
     rank = _method(operations.rank)
+    ask = _method(operations.ask)
     related = _method(operations.related)
     site_words = _method(operations.site_words)
     put_site_words = _method(operations.put_site_words)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from .requests import (
+    AnswerInSteps,
     ApiRequest,
     ModelAnswer,
     RankedPages,
@@ -15,6 +16,7 @@ from .requests import (
     read_answer,
     read_nothing,
     read_ranked,
+    read_steps,
     read_text,
     request,
     texts_of,
@@ -485,3 +487,26 @@ def related(q: str) -> ApiRequest[Related]:
     q: The question.
     """
     return request("GET", "/related", {"q": q})
+
+
+def ask(
+    q: str, *, searches: int = 10, calls: int = 16, seconds: float = 30.0, tokens: int = 12000
+) -> ApiRequest[AnswerInSteps]:
+    """Answer a question in steps.
+
+    The parts of the question, each with statements of pages, word for word, that answer it. The operator's model,
+    where there is one, divides the question, chooses statements and asks again for what is open. Without it, each
+    clause is searched once.
+
+    q: The question.
+    searches: Maximum reads of the index.
+    calls: Maximum calls of the model; 0: none.
+    seconds: Maximum duration.
+    tokens: Maximum tokens of all calls, estimated.
+    """
+    return request(
+        "GET",
+        "/ask",
+        {"q": q, "searches": searches, "calls": calls, "seconds": seconds, "tokens": tokens},
+        read=read_steps,
+    )

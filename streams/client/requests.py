@@ -64,6 +64,17 @@ class RankedPages(TypedDict):
     """The outcome: `status`, and the `reason` why nothing was judged."""
 
 
+class AnswerInSteps(TypedDict):
+    """The events of a question in steps, after its end."""
+
+    steps: list[dict[str, Any]]
+    """Each step when it has ended, with what it `asked` and found."""
+    parts: list[dict[str, Any]]
+    """Each has its `text`, whether it is `open`, and its `statements`, word for word."""
+    end: dict[str, Any]
+    """The outcome: what stayed `open`, why the research ended (`end`), and what it has `spent`."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApiRequest(Generic[T]):
     """A request to the API, and the function that reads its answer."""
@@ -172,6 +183,13 @@ def read_ranked(answer: httpx2.Response) -> RankedPages:
     """Return all results with their judgements. Raises NotReached if the answer broke off."""
     pages, end = _read_events(answer, "page")
     return {"pages": pages, "end": end}
+
+
+def read_steps(answer: httpx2.Response) -> AnswerInSteps:
+    """Return the steps, the parts and the end of a question in steps. Raises NotReached if it broke off."""
+    steps, _ = _read_events(answer, "step")
+    parts, end = _read_events(answer, "part")
+    return {"steps": [each for each in steps if each["done"]], "parts": parts, "end": end}
 
 
 def _read_events(answer: httpx2.Response, wanted: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:

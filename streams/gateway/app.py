@@ -44,6 +44,9 @@ from streams.gateway.labs.routes import labs_routes
 from streams.gateway.page.routes import page_api_routes, page_html_routes
 from streams.gateway.preferences.cookies import Cookies, PersonalPages, personal_values
 from streams.gateway.preferences.routes import preferences_routes
+from streams.gateway.research.api import research_api_routes
+from streams.gateway.research.html import ResearchPage
+from streams.gateway.research.service import ResearchService
 from streams.gateway.search.api import feed_routes, search_api_routes
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.contents import contents_routes
@@ -123,6 +126,7 @@ def create_app(
     loader = PageLoader(extracting)
     suggest = SuggestService(context, guard.visible_to_people)
     answers = open_answers(context)
+    research = ResearchService(context, search, content, answers, guard)
     gateway = Gateway(search, explainer or Explainer(), clicks, guard, web, suggest, answers)
     secrets = [secret.get_secret_value() for secret in settings.gateway.keys]
     cookies = Cookies(secrets, is_secure=settings.gateway.public_url.startswith("https:"))
@@ -176,7 +180,15 @@ def create_app(
             AnswerSection(answers, views, settings.access.trusted_proxies) if answers else None,
         ),
         answer_api_routes(search, answers, guard, settings.access.trusted_proxies),
-        ask_html_routes(search, answers, views, guard, settings.access.trusted_proxies),
+        research_api_routes(research, guard, settings.access.trusted_proxies),
+        ask_html_routes(
+            search,
+            answers,
+            views,
+            guard,
+            settings.access.trusted_proxies,
+            ResearchPage(research, views, settings.access.trusted_proxies),
+        ),
         preferences_routes(cookies, views, can_show_adult=not settings.gateway.hide_adult),
         *([click_routes(context, keys, clicks.send, search.asked.identify)] if keys else []),
         page_html_routes(context, views, guard),

@@ -69,11 +69,15 @@ def clauses_of(text: str) -> tuple[str, ...]:
 
     Clauses of fewer words are left out: what is before them is part of the whole query.
     """
-    if len(text) > MAX_ASKED_CHARS:
-        return ()
-    found = [" ".join(words) for part in _BORDERS.split(text) for words in _divide(part.split())]
-    long = [clause for clause in found if word_count(clause) >= MIN_CLAUSE_WORDS]
+    long = [clause for clause in pieces_of(text) if word_count(clause) >= MIN_CLAUSE_WORDS]
     return tuple(long[:MAX_CLAUSES]) if len(long) > 1 else ()
+
+
+def pieces_of(text: str) -> list[str]:
+    """Return what stands between the marks and conjunctions of a query; nothing of a long text."""
+    if len(text) > MAX_ASKED_CHARS:
+        return []
+    return [" ".join(words) for part in _BORDERS.split(text) for words in _divide(part.split()) if words]
 
 
 def _divide(words: Sequence[str]) -> Iterator[Sequence[str]]:

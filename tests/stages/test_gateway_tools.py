@@ -35,7 +35,7 @@ from tests.stages.test_gateway_model_answers import stores as tower_stores
 if TYPE_CHECKING:
     from mcp.client.client import Client
 
-TOOLS = {"search", "fetch", "similar", "answer", "page", "extract"}
+TOOLS = {"search", "fetch", "similar", "answer", "research", "page", "extract"}
 
 
 @pytest.fixture

@@ -68,6 +68,10 @@ class Charge:
         """Count the cost of the request. The unit that it cost to begin is part of it."""
         self._limiter.spend(self.client.id, cost - 1)
 
+    def spend_further(self, cost: int) -> None:
+        """Count work of a request whose cost is not known at once, beside the unit that it cost to begin."""
+        self._limiter.spend(self.client.id, cost)
+
     @property
     def visible(self) -> Visible:
         """The pages that the client may see."""
@@ -173,6 +177,11 @@ class Guard:
                 self._context.metrics.limited.labels("address").inc()
                 raise ProblemError(_too_much(verdict))
         return Charge(client, self.limiter)
+
+    async def has_budget(self, charge: Charge) -> bool:
+        """Return whether a request that runs may do more work. Counts nothing."""
+        allowance = self.allowance_of(charge.client)
+        return not allowance.is_limited or (await self.limiter.look(charge.client.id, allowance)).allowed
 
     async def identify(self, request: Request) -> Client:
         """Return the client. Raises ProblemError if it sends a key that is refused, or that can't be read now."""

@@ -194,8 +194,8 @@ def _streamed(running: RunningAnswer) -> StreamingResponse:
 async def _events(running: RunningAnswer) -> AsyncIterator[bytes]:
     async with aclosing(running.chosen) as chosen:  # type: ignore[type-var]  # generators can be closed
         async for each in chosen:
-            cited = _cited(each.evidence).model_dump(mode="json")
-            yield _event("sentence", {"text": each.text, "form": each.form, "statement": cited})
+            statement = cited(each.evidence).model_dump(mode="json")
+            yield event("sentence", {"text": each.text, "form": each.form, "statement": statement})
     outcome, quoted = running.outcome, await running.quoted()
     end = {
         "status": outcome.status,
@@ -207,7 +207,7 @@ async def _events(running: RunningAnswer) -> AsyncIterator[bytes]:
         "cached": outcome.cached > 0,
         "quoted": quoted.model_dump(mode="json") if quoted else None,
     }
-    yield _event("end", end)
+    yield event("end", end)
 
 
 async def _ranked(running: RunningRank) -> AsyncIterator[bytes]:
@@ -220,15 +220,16 @@ async def _ranked(running: RunningRank) -> AsyncIterator[bytes]:
                 "url": result.url,
                 "place": result.place + 1,
                 "judgement": page.judgement,
-                "met": [_cited(each).model_dump(mode="json") for each in page.met],
+                "met": [cited(each).model_dump(mode="json") for each in page.met],
             }
-            yield _event("page", value)
+            yield event("page", value)
     outcome = running.outcome
     end = {"status": outcome.status, "reason": reason_of(outcome), "judged": judged, "partial": outcome.is_partial}
-    yield _event("end", end)
+    yield event("end", end)
 
 
-def _cited(found: Evidence) -> Cited:
+def cited(found: Evidence) -> Cited:
+    """Return a statement as the API names it."""
     return Cited(
         statement_id=found.id,
         page_id=found.page_id,
@@ -241,5 +242,6 @@ def _cited(found: Evidence) -> Cited:
     )
 
 
-def _event(name: str, value: dict[str, Any]) -> bytes:
+def event(name: str, value: dict[str, Any]) -> bytes:
+    """Return a server-sent event."""
     return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(value) + b"\n\n"

@@ -3,7 +3,7 @@
 All three are HTML that leaves in parts.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from streams.answers.writer import Outcome
 from streams.errors import InvalidQuery, RiffleError
 from streams.gateway.access.bucket import ANSWER
 from streams.gateway.access.clients import person_of
-from streams.gateway.access.guard import Guard
+from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer
 from streams.gateway.clicks.links import plain_link
 from streams.gateway.http.problems import Problem, invalid_query, search_unavailable
@@ -52,15 +52,32 @@ class Slider:
     least: float
 
 
+InSteps = Callable[[Request, str, Charge], Response]
+"""Return the page of a question in steps."""
+
+
 def ask_html_routes(
-    search: SearchService, answers: ModelAnswers | None, views: Views, guard: Guard, proxies: Sequence[str]
+    search: SearchService,
+    answers: ModelAnswers | None,
+    views: Views,
+    guard: Guard,
+    proxies: Sequence[str],
+    in_steps: InSteps,
 ) -> APIRouter:
+    """Return the routes. `in_steps` answers a question whose `steps` is 1: it needs no model."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/ask")
-    async def ask(request: Request, q: str = "", then: Annotated[list[str] | None, Query()] = None) -> Response:
+    async def ask(
+        request: Request,
+        q: str = "",
+        then: Annotated[list[str] | None, Query()] = None,
+        steps: Annotated[int, Query(ge=0, le=1)] = 0,
+    ) -> Response:
         turns = clean_turns([q, *(then or ())])
         charge = await guard.charge_person(request)
+        if steps and q.strip():
+            return in_steps(request, q, charge)
         if answers is None or not turns:
             return _off(views, request, q)
         charge.spend(ANSWER)
@@ -105,7 +122,7 @@ async def _conversation(
     """Yield the questions at once, then the answer to the last one, and the way to its results."""
     earlier = [_address_of(turns[: place + 1]) for place in range(len(turns) - 1)]
     shared = {"query": turns[0], "turns": turns, "earlier": earlier, "searched": search_of_turns(turns)}
-    yield views.render("ask_head.html", request, **shared)
+    yield views.render("ask_head.html", request, **shared, has_steps=True)
     problem = None
     try:
         running = await answers.converse(turns, search, viewer.visible, viewer.person)

@@ -98,9 +98,10 @@ class ModelAnswers:
         (key,) = derive_keys(given or [secrets.token_hex(KEY_BYTES)], "people of answers")
         on_failure = context.metrics.unshared_budgets.inc
         self._budgets = SharedBudgets(limits, key.value, context.stores, context.clock, on_failure)
-        self._chat = chat
+        self._chat, self._clock = chat, context.clock
         self._stores = context.stores
         self._writer = Writer(chat, _options(own), self._budgets, context.clock)
+        self.requests = self._writer.requests
         self.model = own.model
         self.writes_prose = own.prose_tokens > 0
 
@@ -158,6 +159,10 @@ class ModelAnswers:
         `behind`: the outcome of the answer that they belong to.
         """
         return await self._writer.related(question, evidence, person, outcome, behind)
+
+    async def take(self, person: str) -> bool:
+        """Count one answer for a person, unless a budget is used up."""
+        return not await self._budgets.take(person, self._clock())
 
     async def close(self) -> None:
         await self._budgets.close()

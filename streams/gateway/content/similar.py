@@ -125,15 +125,26 @@ async def _similar(
     """Return the pages whose content is nearest to a page's, of those that a search may show. Raises ProblemError."""
     try:
         async with asyncio.timeout(context.settings.gateway.deadline_seconds):
-            hits = await _nearest(context, data, visible)
-            allowed = await searcher.leave_out(_to_pages(hits), personal)
-            pages = sorted(allowed, key=lambda page: -page.score)[:count]
+            pages = await similar_pages(context, data, visible, count, searcher, personal)
             records = await context.stores.normalized([page.page_id for page in pages], visible=visible)
     except (RiffleError, TimeoutError) as error:
         context.metrics.count_failure("vectors", error)
         raise ProblemError(search_unavailable("The index does not answer.", error)) from error
     shown = tuple(_to_similar(page.hits[0], records.get(page.page_id)) for page in pages)
     return SimilarAnswer(page_id=data.page_id, url=data.url, pages=shown)
+
+
+async def similar_pages(
+    context: GatewayContext,
+    data: PageData,
+    visible: Visible,
+    count: int,
+    searcher: Searcher,
+    personal: PersonalRules = NO_RULES,
+) -> list[PageHits]:
+    """Return the pages that are nearest to a page, of those that a search may show. Raises ProblemError."""
+    allowed = await searcher.leave_out(_to_pages(await _nearest(context, data, visible)), personal)
+    return sorted(allowed, key=lambda page: -page.score)[:count]
 
 
 async def _nearest(context: GatewayContext, data: PageData, visible: Visible) -> list[Hit]:

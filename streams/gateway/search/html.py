@@ -25,6 +25,7 @@ from streams.search.query_language.matching import read_wish, steps_of_wish
 from streams.search.query_language.query import Choices, apply_choices
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 from streams.search.searcher import Found
+from streams.search.sentences import clauses_of
 
 log = structlog.get_logger(__name__)
 
@@ -265,6 +266,7 @@ def result_values(
         "first": _first_place(query),
         "leave": leave,
         "everywhere": everywhere,
+        "has_steps": query.page == 1 and (asks(query.text) or bool(clauses_of(query.text))),
         **_chosen_values(answer),
     }
 

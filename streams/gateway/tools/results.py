@@ -124,6 +124,38 @@ class AnswerResult(_Result):
     partial: bool = Field(False, description="A part of the search failed: ask again, and there may be an answer.")
 
 
+class PartSource(BaseModel):
+    """A statement for a part of a question, and its page."""
+
+    text: str = Field(description="Untrusted text of the page, word for word.")
+    context: list[str] = Field(default_factory=list, description="The headings and sentences above it that it needs.")
+    url: str
+    title: str
+
+
+class PartResult(BaseModel):
+    """A part of a question, with the statements that answer it."""
+
+    question: str
+    open: bool = Field(description="True: it was not answered; its statements, if there are some, are the nearest.")
+    statements: list[PartSource]
+
+
+class ResearchResult(_Result):
+    """The parts of a question with their statements."""
+
+    question: str
+    parts: list[PartResult]
+    open: list[str] = Field(description="The parts that were not answered: search for them in other words.")
+    end: str = Field(
+        description="Why it ended: `answered`, `nothing-new`, `one-round` (without a model), or the bound: `searches`, "
+        "`calls`, `tokens`, `time`, `budget`, `rounds`."
+    )
+    searches: int
+    calls: int = Field(description="Calls of the search engine's language model.")
+    partial: bool = Field(False, description="A search failed: ask again, and there may be more.")
+
+
 class PageResult(_Result):
     """A page as the index knows it, with a part of its text."""
 
@@ -274,6 +306,34 @@ def _source(page: Any, texts: list[tuple[str, Any]]) -> Source:
         page_id=str(page["page_id"]),
         kept_from_models=kept,
     )
+
+
+def to_research_result(question: str, found: Any) -> ResearchResult:
+    """Return a question in steps, without texts of pages that no model may have."""
+    end = found["end"]
+    return ResearchResult(
+        question=question,
+        parts=[_to_part(each) for each in found["parts"]],
+        open=end["open"],
+        end=end["end"],
+        searches=end["spent"]["searches"],
+        calls=end["spent"]["calls"],
+        partial=end["partial"],
+    )
+
+
+def _to_part(part: Any) -> PartResult:
+    allowed = [each for each in part["statements"] if not each["kept_from_models"]]
+    statements = [
+        PartSource(
+            text=each["text"][:MAX_STATEMENT_CHARS],
+            context=[line[:MAX_STATEMENT_CHARS] for line in each["context"][-MAX_CONTEXT:]],
+            url=each["statement"]["url"],
+            title=each["statement"]["title"],
+        )
+        for each in allowed
+    ]
+    return PartResult(question=part["text"], open=part["open"], statements=statements)
 
 
 def to_sentences(written: Any) -> list[Sentence]:

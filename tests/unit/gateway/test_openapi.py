@@ -42,6 +42,7 @@ def test_every_route_of_the_api_is_in_it(document: dict[str, Any]) -> None:
         "/api/v1/summary",
         "/api/v1/rank",
         "/api/v1/related",
+        "/api/v1/ask",
         "/api/v1/suggest",
         "/api/v1/feed",
         "/api/v1/index",

@@ -1,0 +1,1 @@
+"""Questions in steps: on the page `/ask`, in the API, and by a tool."""
