@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick servers faults check lint types imports rules lowest platforms chart images apply-check cluster-check subscribers programs clients chat sbom weights audit format lock schemas bench clean
+.PHONY: help setup demo test quick servers faults check lint types imports rules lowest platforms chart images apply-check cluster-check subscribers programs clients chat sbom weights packages site signers workflows audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -25,6 +25,9 @@ COREDNS := github.com/coredns/coredns@v1.15.0
 # Its own go.mod replaces modules, which `go install` refuses: it is built in a module of its own, tests/chart/promtool.
 # Rules are tested without service discovery: the tag leaves the libraries of clouds out.
 PROMTOOL := github.com/prometheus/prometheus/cmd/promtool
+COSIGN := github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
+ORAS := oras.land/oras/cmd/oras@v1.3.6
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 ASYNCAPI_PARSER := @asyncapi/parser@3.6.6
 # They ask the gateway as Tavily's.
 NODE_PROGRAMS := @tavily/core@0.7.13 @langchain/core@1.2.8 @langchain/textsplitters@1.0.2 axios@1.21.1
@@ -234,6 +237,30 @@ sbom: setup ## List what the images contain (dist/sbom*.cdx.json, CycloneDX) and
 	@echo "dist/sbom.cdx.json and dist/licences.md describe the packages of the image, dist/sbom-NAME.cdx.json what the image riffle-NAME adds,"
 	@echo "dist/sbom-models.cdx.json the weights of models, and dist/sbom-jars.cdx.json the jars that \`riffle up\` downloads"
 
+packages: weights ## Build what a release publishes for Python: the sources, the wheel and the client (dist/packages), and the weights.
+	@rm -rf dist/packages && mkdir -p dist/packages
+	@$(BIN)/uv build -q --no-build-isolation --out-dir dist/packages .
+	@$(BIN)/uv build -q --no-build-isolation --out-dir dist/packages streams/client
+
+site: setup ## Make the documentation a site with a search (dist/site).
+	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/site
+	@$(BIN)/uv pip install -q --python .tools/site --require-hashes -r requirements/site.txt
+	@rm -rf dist/site
+	@.tools/site/bin/sphinx-build -q --fail-on-warning --keep-going -b html -c docs/site docs dist/site
+	@cp dist/site/README.html dist/site/index.html
+	@echo "dist/site/index.html is the first page"
+
+signers: ## Build cosign and oras, which sign a release and publish the page of its chart, into .tools (needs Go).
+	@mkdir -p .tools
+	@for tool in $(COSIGN) $(ORAS); do GOBIN=$(CURDIR)/.tools GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $$tool || exit 1; done
+
+workflows: .tools/actionlint ## Check the workflows of CI (needs Go).
+	@.tools/actionlint .github/workflows/*.yml
+
+.tools/actionlint:
+	@mkdir -p .tools
+	@GOBIN=$(CURDIR)/.tools GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $(ACTIONLINT)
+
 weights: setup ## Build the data packages with the models' weights (dist/weights), which the extras demo and languages install.
 	@$(BIN)/python -m docs.weights
 
@@ -263,6 +290,8 @@ lock: setup ## Resolve the locks again after a change of pyproject.toml.
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/chat.txt
 	@$(BIN)/uv pip compile -q requirements/programs.in --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/programs.txt
+	@$(BIN)/uv pip compile -q requirements/site.in --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/site.txt
 	@echo open-webui | $(BIN)/uv pip compile -q - --no-deps --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/open-webui.txt
 

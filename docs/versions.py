@@ -69,7 +69,7 @@ def _read_entry(name: str, entry: dict[str, object]) -> Version:
 
 USES: dict[str, str] = {
     "**/Dockerfile": r"^(?:FROM|ARG \w+=)\s*\S*[a-z]:\S+.*$",
-    ".github/workflows/*.yml": r"uses: \S+@.*$|runs-on: \S+$|[a-z]+-version: \".*$",
+    ".github/workflows/*.yml": r"uses: \S+@.*$|runs-on: \S+$|runner: .*$|[a-z]+-version: \".*$",
     ".gitlab-ci.yml": r"image: \S+$",
     "Makefile": r"\S+/\S+@v?\d\S*|gitVersion=\S+",
     "streams/local/servers/java.py": r"\"[\w.]+:[\w.-]+:\d[\w.]*\"",

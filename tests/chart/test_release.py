@@ -8,7 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from docs.release import BUILDERS, ROOT, chart_version, names, release, sign
+from docs.release import (
+    ARCHITECTURES,
+    BUILDERS,
+    KEYLESS,
+    ROOT,
+    chart_version,
+    images,
+    join,
+    names,
+    of_arch,
+    release,
+    sign,
+)
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
@@ -55,6 +67,36 @@ def test_each_pushed_image_is_signed_by_its_digest_with_its_own_contents() -> No
         assert f"cosign sign --yes --key cosign.key --tlog-upload=false {place}" in commands
         assert f"--type cyclonedx --predicate dist/{contents}.cdx.json {place}" in "".join(commands)
     assert len(commands) == 6
+
+
+def test_images_of_two_architectures_get_one_name_and_the_chart_its_page() -> None:
+    made = names("r.example/s", "1.2", "cpu", umap=True)
+    parts = [of_arch(made, arch) for arch in ARCHITECTURES]
+    built = [" ".join(each) for each in images("docker", parts[1], "0", push=True)]
+    assert [each.split()[-1] for each in built if " push " in each] == [
+        "r.example/s/riffle:1.2-arm64",
+        "r.example/s/riffle-map:1.2-arm64",
+    ]
+    assert "RIFFLE=r.example/s/riffle:1.2-arm64" in "".join(built), "on the base of its own architecture"
+    commands = [" ".join(each) for each in join("r.example/s", "1.2", made, parts)]
+    joined = [each.split(" -t ")[1].split() for each in commands if " imagetools create " in each]
+    assert joined == [
+        ["r.example/s/riffle:1.2", "r.example/s/riffle:1.2-amd64", "r.example/s/riffle:1.2-arm64"],
+        ["r.example/s/riffle-triton:1.2-cpu", "r.example/s/riffle-triton:1.2-cpu-amd64"],
+        ["r.example/s/riffle-map:1.2", "r.example/s/riffle-map:1.2-amd64", "r.example/s/riffle-map:1.2-arm64"],
+    ]
+    assert "r.example/s/charts/riffle:artifacthub.io" in commands[-1]
+    (page,) = (part.split(":")[0] for part in commands[-1].split() if part.startswith("helm/"))
+    assert (ROOT / page).is_file()
+
+
+def test_without_a_key_a_job_signs_by_its_identity_also_the_chart() -> None:
+    made = names("r.example", "1", "cpu")
+    pushed = {"r.example/riffle:1": "sha256:1", "r.example/charts/riffle:1": "sha256:2"}
+    signed, attested, chart = (" ".join(each) for each in sign(made, pushed, KEYLESS, []))
+    assert "--key" not in signed + attested + chart
+    assert signed.endswith("r.example/riffle@sha256:1")
+    assert chart.endswith("sign --yes r.example/charts/riffle@sha256:2")
 
 
 def test_make_sbom_writes_the_contents_of_each_image() -> None:

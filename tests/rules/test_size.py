@@ -1,10 +1,15 @@
-"""The size of the command line: each command and each option is one more thing to find, to learn and to keep."""
+"""The size of the command line, whose commands and options are things to find and to keep, and of files."""
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from streams.cli import COMMANDS, load_command
 
+ROOT = Path(__file__).parents[2]
 MAX_COMMANDS = 53
 MAX_OPTIONS = 190
 """Without --help."""
@@ -26,3 +31,15 @@ def test_the_command_line_stays_small() -> None:
     options = sum(map(len, found.values()))
     assert len(found) <= MAX_COMMANDS, f"{len(found)} commands, {MAX_COMMANDS} are allowed. {RULE}:\n{listed}"
     assert options <= MAX_OPTIONS, f"{options} options, {MAX_OPTIONS} are allowed. {RULE}:\n{listed}"
+
+
+MAX_FILE_BYTES = 25_000_000
+
+
+def test_no_file_of_the_repository_is_large() -> None:
+    """A file that was made and added by accident is in each clone for ever."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("this is no clone")
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    assert [str(file) for file in files if file.is_file() and file.stat().st_size > MAX_FILE_BYTES] == []

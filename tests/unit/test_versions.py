@@ -41,6 +41,9 @@ def test_an_entry_is_whole(one: Version) -> None:
     assert one.basis
     assert one.uses
     assert one.released < one.until
+    # An action's commit, or an image's content, which stands behind the version in each of its uses.
+    assert re.fullmatch(r"|[0-9a-f]{40}|sha256:[0-9a-f]{64}", one.digest)
+    assert not one.digest.startswith("sha256:") or all(f"@{one.digest}" in text for _, text in one.uses)
     assert not one.lock or (ROOT / one.lock).is_file()
     assert not one.accepted or (one.accepted[1] and one.accepted[0] > one.until)
 

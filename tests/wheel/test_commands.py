@@ -150,6 +150,11 @@ def test_the_wheel_holds_the_product_and_nothing_of_the_workshop(wheel: Path) ->
     assert {"streams/py.typed", "schemas/py.typed"} <= {*names}, "the client's types reach those who use it (PEP 561)"
 
 
+def test_the_wheel_is_small(wheel: Path) -> None:
+    """Weights that are made from packages, or a large file by accident, would be in each version for ever."""
+    assert wheel.stat().st_size < 30e6
+
+
 def test_the_wheel_says_where_the_project_is_and_its_page_has_no_link_into_a_checkout(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
