@@ -37,7 +37,7 @@ data: {"open": [], "end": "one-round", "spent": {"searches": 2, "calls": 0, "tok
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events `step`, then one `part` for each part of the question, and at last `end`",
-        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        "content": {"text/event-stream": {"example": _EXAMPLE}},  # tools compare each event with a schema
     },
     **openapi.problem_responses(
         "/api/v1/ask",
