@@ -49,6 +49,9 @@ class ModelServer:
     pause_seconds: float = 0.0
     finish: str = ""
     """The reason for the end that it names, if any."""
+    is_strict: bool = False
+    """True: of `quote`, it chooses only the statements with the most words of the question, and NONE of a page whose
+    statements have less than six tenths of them, as a good model does."""
     held: str = ""
     """A text of requests whose answers stop behind their first piece, until the test is over."""
     first_at: float = 0.0
@@ -91,7 +94,7 @@ class ModelServer:
         if self.way == "redirect":
             writer.write(f"HTTP/1.1 302 Found\r\nlocation: {THEFT}\r\ncontent-length: 0\r\n\r\n".encode())
             return
-        text = _text_of(self.way, request)
+        text = _text_of(self.way, request, is_strict=self.is_strict)
         kind = "application/json" if self.way == "whole" else "text/event-stream"
         writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n".encode())
         if self.way == "whole":
@@ -132,7 +135,7 @@ async def model_server(way: Way = "quote", **given: Any) -> AsyncIterator[ModelS
         server.close()
 
 
-def _text_of(way: Way, request: dict[str, Any]) -> str:
+def _text_of(way: Way, request: dict[str, Any], *, is_strict: bool = False) -> str:
     question, statements = _read(request)
     if way == "empty":
         return ""
@@ -152,12 +155,16 @@ def _text_of(way: Way, request: dict[str, Any]) -> str:
     if "from 0 (not at all) to 10" in instructions:
         met = [number for number, text in statements if asked & set(_WORDS.findall(text.lower()))]
         return f"{10 if met else 0} {''.join(f'[{number}]' for number in met)}"
-    best = sorted(statements, key=lambda each: -len(asked & set(_WORDS.findall(each[1].lower()))))[:2]
+    shares = {number: len(asked & set(_WORDS.findall(text.lower()))) for number, text in statements}
+    best = sorted(statements, key=lambda each: -shares[each[0]])[:2]
+    if is_strict:
+        least = max(max(shares.values(), default=0), 0.6 * len(asked))
+        best = [each for each in best if shares[each[0]] >= least]
     if way == "contradict":
         return "\n".join(f"{_changed(text)} [{number}]" for number, text in best)
     if way == "cut":
         return f"{best[0][1]} [{best[0][0]}]\nThe rest is"
-    return "\n".join(f"{text} [{number}]" for number, text in best) or "NONE"
+    return "".join(f"{text} [{number}]\n" for number, text in best) or "NONE"
 
 
 def _read(request: dict[str, Any]) -> tuple[str, list[tuple[int, str]]]:

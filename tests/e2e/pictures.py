@@ -58,7 +58,7 @@ ANSWERS: tuple[tuple[Way | None, tuple[Picture, ...]], ...] = (
         "quote",
         (
             Picture("answer-conversation", f"/ask?q={_ASKED}&then={_THEN}", height=480),
-            Picture("answer-criterion", f"/rank?q=quill+tower&by={quote_plus('what visitors climb')}", height=760),
+            Picture("answer-criterion", f"/rank?q=quill+tower&by={quote_plus('about steps')}", height=760),
         ),
     ),
     ("empty", (Picture("answer-unknown", f"/ask?q={_UNKNOWN}", height=360),)),
@@ -126,7 +126,7 @@ async def take_states(tab: Tab, folder: Path, names: set[str]) -> None:
 
 async def take_pages(tab: Tab, folder: Path, names: set[str]) -> None:
     if chosen := choose(PAGES, names):
-        app = gateway(await import_entities(await demo_stores()), deadline_seconds=30)
+        app = gateway(await import_entities(await demo_stores()), deadline_seconds=30, limits={"min_confidence": 0.9})
         async with served(app) as site:
             await tab.open(f"{site}/search?q=warm+up")  # the first look whether there are entities
             for picture in chosen:
@@ -137,7 +137,7 @@ async def take_pages(tab: Tab, folder: Path, names: set[str]) -> None:
 async def take_answers(tab: Tab, folder: Path, names: set[str]) -> None:
     for way, pictures in ANSWERS:
         if chosen := choose(pictures, names):
-            async with model_server(way or "quote") as server:
+            async with model_server(way or "quote", is_strict=True) as server:
                 app = await answers_app(server if way else None)
                 async with served(app) as site:
                     for picture in chosen:

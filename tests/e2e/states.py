@@ -95,8 +95,8 @@ STATES = {
         State(
             "menu", _search("write-ahead log", "&host=sqlite.org"), prepare=_open_menu, has_menu=True, shows=".signals"
         ),
-        State("hidden-site", _search("log river"), prepare=_hide_site, shows=".once button"),
-        State("correction", _search("databse savepoint"), shows=".spelling a"),
+        State("hidden-site", _search("log in a database"), prepare=_hide_site, shows=".once button"),
+        State("correction", _search("savepoint insert databse"), shows=".spelling a"),
         State("absent", _search("savepoint insert zyzzyva9000"), shows=".missing"),
         State("nothing", _search("log harbour cranes lisbon ferries"), shows=".message h2 ~ p"),
         State("error", f"/search?q={'x' * 2_001}", shows="main h1"),
@@ -145,8 +145,10 @@ async def served_states() -> AsyncIterator[Webs]:
     async with AsyncExitStack() as stack:
         stack.enter_context(patch.object(html, "BESIDE_SECONDS", _PATIENT_SECONDS))
         stack.enter_context(patch.object(spelling, "CORRECTING_SECONDS", _PATIENT_SECONDS))
-        answering = await stack.enter_async_context(model_server("quote", piece_chars=45, pause_seconds=_HELD_SECONDS))
-        answered = await stack.enter_async_context(model_server("quote", piece_chars=400))
+        answering = await stack.enter_async_context(
+            model_server("quote", is_strict=True, piece_chars=45, pause_seconds=_HELD_SECONDS)
+        )
+        answered = await stack.enter_async_context(model_server("quote", is_strict=True, piece_chars=400))
         models: dict[Web, str] = {"plain": "", "answered": answered.url, "answering": answering.url}
         addresses: dict[Web, str] = {}
         for web, url in models.items():

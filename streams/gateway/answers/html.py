@@ -121,7 +121,7 @@ async def _conversation(
 ) -> AsyncIterator[str]:
     """Yield the questions at once, then the answer to the last one, and the way to its results."""
     earlier = [_address_of(turns[: place + 1]) for place in range(len(turns) - 1)]
-    shared = {"query": turns[0], "turns": turns, "earlier": earlier, "searched": search_of_turns(turns)}
+    shared = {"query": turns[-1], "turns": turns, "earlier": earlier, "searched": search_of_turns(turns)}
     yield views.render("ask_head.html", request, **shared, has_steps=True)
     problem = None
     try:
@@ -269,12 +269,14 @@ class AnswerSection:
 
 def _values(chosen: Chosen, shown: list[Evidence]) -> dict[str, Any]:
     """Return the values of what was chosen, and number its statement if it is a new one."""
+    begins_page = bool(shown) and all(each.page_id != chosen.evidence.page_id for each in shown)
     if chosen.evidence not in shown:
         shown.append(chosen.evidence)
     number, whole = shown.index(chosen.evidence) + 1, chosen.evidence.text.strip()
     return {
         "chosen": chosen,
         "number": number,
+        "begins_page": begins_page,
         "begins_inside": chosen.form == "span" and not whole.startswith(chosen.text),
         "ends_inside": chosen.form == "span" and not whole.endswith(chosen.text),
     }
