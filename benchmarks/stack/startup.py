@@ -1,4 +1,5 @@
-"""The start of the local stack, several times with empty data: seconds until all is ready, and the memory then."""
+"""The local stack with empty data: seconds until all is ready, several times, its memory then, and its work while it
+is idle."""
 
 import os
 import statistics
@@ -13,11 +14,15 @@ import typer
 from benchmarks.machine import describe, machine, table
 from benchmarks.own_servers import RIFFLE
 from streams.commands.console import AsJson, command, err, out, print_json
-from streams.commands.stack.status import proportional_memory
+from streams.commands.stack.status import proportional_memory, usage
 from streams.errors import UsageError
-from streams.local.home import running_state
+from streams.local.home import StackState, running_state
 
 SECONDS_TARGET = 20
+IDLE_TARGET = 0.04
+SETTLING_SECONDS = 40
+"""Time after the start before the idle stack is watched (seconds): Java compiles what the start used."""
+IDLE_SECONDS = 60
 
 
 @command
@@ -27,16 +32,19 @@ def run(
 ) -> None:
     """Measure how long `riffle up` takes with empty data, several times, on stacks of its own.
 
+    The last stack is watched for a minute without work.
+
     Example:  python -m benchmarks startup --times 5
     """
     conditions = machine()
-    starts = [start_once(number) for number in range(times)]
+    starts = [start_once(number, watched=number == times - 1) for number in range(times)]
     result = {
         "machine": conditions,
         "seconds": [start["seconds"] for start in starts],
         "median_seconds": statistics.median(start["seconds"] for start in starts),
         "median_cpu_seconds": statistics.median(start["cpu_seconds"] for start in starts),
         "median_memory_gb": statistics.median(start["memory_gb"] for start in starts),
+        "idle_cores": starts[-1]["idle_cores"],
     }
     if as_json:
         print_json(result)
@@ -44,7 +52,7 @@ def run(
         show(result)
 
 
-def start_once(number: int) -> dict[str, float]:
+def start_once(number: int, *, watched: bool) -> dict[str, float]:
     """Start and stop a stack of its own. Raises UsageError if it doesn't start."""
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
@@ -58,9 +66,23 @@ def start_once(number: int) -> dict[str, float]:
             if done.returncode or state is None:
                 raise UsageError(f"the stack did not start: {done.stdout}{done.stderr}")
             memory = sum(proportional_memory(process.pid) for process in state.processes)
+            idle = _idle_cores(state) if watched else 0.0
         finally:
             subprocess.run([*RIFFLE, "down"], env=environment, capture_output=True)
-    return {"seconds": round(seconds, 1), "cpu_seconds": round(used, 1), "memory_gb": round(memory / 1e9, 2)}
+    return {
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(used, 1),
+        "memory_gb": round(memory / 1e9, 2),
+        "idle_cores": round(idle, 4),
+    }
+
+
+def _idle_cores(state: StackState) -> float:
+    """Return the share of a core that the stack and its supervisor use without work."""
+    time.sleep(SETTLING_SECONDS)
+    begun, before = time.monotonic(), usage(state.pid)[1]
+    time.sleep(IDLE_SECONDS)
+    return (usage(state.pid)[1] - before) / (time.monotonic() - begun)
 
 
 def _busy_seconds() -> float:
@@ -78,4 +100,5 @@ def show(result: dict[str, Any]) -> None:
     rows.add_row("seconds, each", " ".join(map(str, result["seconds"])), "")
     rows.add_row("CPU seconds of the machine meanwhile, median", str(result["median_cpu_seconds"]), "")
     rows.add_row("memory once all is ready, median", f"{result['median_memory_gb']} GB", "")
+    rows.add_row("cores while it is idle", str(result["idle_cores"]), str(IDLE_TARGET))
     out.print(rows)

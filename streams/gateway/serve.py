@@ -20,6 +20,7 @@ from streams.errors import StartError
 from streams.gateway.app import create_app
 from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.lazy_stores import TO_SERVE, OpenStores, open_lazily
+from streams.rare_ticks import QuietServer
 from streams.resources import exempt_loaded_objects
 from streams.runtime.health_thread import HealthThread
 from streams.runtime.producer import EventProducer
@@ -41,7 +42,7 @@ BACKLOG = 2_048
 log = structlog.get_logger(__name__)
 
 
-class _Server(uvicorn.Server):
+class _Server(QuietServer):
     """A server that leaves the signals alone: uvicorn's own handlers would end the process before the stores close."""
 
     @contextlib.contextmanager

@@ -1,4 +1,5 @@
-"""The consumer of a stage: it loses no record at a rebalance, no busy machine ends it, and it reads any header name.
+"""The consumer of a stage: it loses no record at a rebalance, no busy machine ends it, it reads any header name, and
+it does nothing while nothing happens.
 
 It goes back on every partition, not only on some, and asks for all committed offsets in one request. Around a rebalance
 Faust drops records that it has fetched, and then goes back to the committed offsets. The client below it (aiokafka
@@ -9,6 +10,10 @@ other: a thousand requests at the start of a worker with all stages.
 Faust also looks for partitions without progress, and logs advice. If it looks before a partition has its first
 position, as on a busy machine, an assertion of the client ends the worker. The health of Riffle has the same purpose
 (`health`), so this consumer does not look.
+
+A worker of all stages has a consumer for each. So each has few timers: it commits only behind acknowledged events, and
+waits for records as long as the broker does. Where Faust wakes threads lest a call be left lying, uvloop wakes them for
+each call.
 
 Kafka stores header names that are not UTF-8, and aiokafka raises an error for the whole batch before any code of a
 stage sees the record, so that the stage would stop at it for ever. Here a batch that can not be read is read once more,
@@ -24,14 +29,17 @@ after a silence waits for nothing.
 import asyncio
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import structlog
 from aiokafka.consumer import consumer as client_of_kafka
 from aiokafka.consumer import fetcher
 from aiokafka.record import default_records, memory_records
-from faust.transport.drivers.aiokafka import Consumer
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer
 from faust.types import TP
+from mode import Service
+from mode.utils.locks import Event
 
 log = structlog.get_logger()
 
@@ -43,8 +51,58 @@ partitions though nothing happened (seconds). Records are sent at once; another 
 it. Faust's own 1.5 seconds and the client's 0.2 were most of the work of a stage without events."""
 
 
+class QuietThread(AIOKafkaConsumerThread):
+    """The thread of a consumer's client, with a loop that only calls, answers and the client's own timers wake."""
+
+    async def _keepalive2(self) -> None:
+        """Do nothing: see the module."""
+
+    @Service.task
+    async def _thread_keepalive(self) -> None:
+        """Do nothing: see the module."""
+
+    def end_wait(self) -> None:
+        """Let a call that waits for records return without any: it asked for the partitions of that time."""
+        if self._consumer is not None:
+            with suppress(RuntimeError):  # the loop is closed: the worker stops
+                self.thread_loop.call_soon_threadsafe(self._consumer._fetcher.end_waits)
+
+
 class CompleteConsumer(Consumer):
     """See the module."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._has_acknowledged = Event()
+
+    def _new_consumer_thread(self) -> QuietThread:
+        return QuietThread(self, loop=self.loop, beacon=self.beacon)
+
+    async def _getmany(self, active_partitions: set[TP] | None, *_: Any, **__: Any) -> Any:
+        return await self._thread.getmany(active_partitions, SILENCE_SECONDS)
+
+    def resume_flow(self) -> None:
+        """Go on after an assignment. What still waits for the partitions of before asks for the new ones."""
+        super().resume_flow()
+        thread: Any = self._thread
+        thread.end_wait()
+
+    def ack(self, message: Any) -> bool:
+        """Acknowledge a record. Returns False if it was acknowledged before."""
+        is_new: bool = super().ack(message)
+        if is_new:
+            self._has_acknowledged.set()
+        return is_new
+
+    @Service.task
+    async def _commit_handler(self) -> None:
+        """Commit some time after an acknowledgement, and again while there are more."""
+        while not self.should_stop:
+            await self.wait(self._has_acknowledged)  # or for the stop
+            self._has_acknowledged.clear()
+            await self.sleep(self.commit_interval)
+            if not self.should_stop:
+                await self.commit()
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
         """Seek every partition to its committed offset, or to its beginning. Return the committed offsets."""
@@ -54,7 +112,8 @@ class CompleteConsumer(Consumer):
             await thread.seek_to_beginning(*without)
         return committed  # type: ignore[no-any-return]  # the client has no types
 
-    async def verify_all_partitions_active(self) -> None:
+    @Service.task
+    async def _commit_livelock_detector(self) -> None:
         """Do nothing: see the module. Faust's own method also reads statistics that the app doesn't have
         (`faust_app._NoStatistics`)."""
 
@@ -101,6 +160,25 @@ class GatheringFetcher(fetcher.Fetcher):  # type: ignore[misc]  # the client has
         if has_records:
             self._answered_at[node_id] = time.monotonic()
         return has_records
+
+    async def fetched_records(self, partitions: Any, timeout: float = 0, max_records: int | None = None) -> Any:  # noqa: ASYNC109
+        """Return records of these partitions that came, or wait for some. Without any after the timeout, or at
+        `end_waits`, the answer is empty."""
+        found = await super().fetched_records(partitions, 0, max_records)
+        if found or not timeout or self._closed:
+            return found
+        waiter = self._create_fetch_waiter()
+        await asyncio.wait([waiter], timeout=timeout)
+        if not waiter.done() or self._closed:
+            waiter.cancel()
+            return {}
+        waiter.result()  # raises an error of the group
+        return await super().fetched_records(partitions, 0, max_records)
+
+    def end_waits(self) -> None:
+        """Let each call that waits for records look again, and return."""
+        for waiter in [*self._fetch_waiters]:
+            self._notify(waiter)
 
 
 class EscapingBuffer(bytearray):

@@ -6,7 +6,6 @@ with status 78 when a permission, table or setting is missing: a person must cha
 """
 
 import asyncio
-import math
 import os
 import signal
 import threading
@@ -70,7 +69,6 @@ class _Running:
     later_stages: LagWatch | None = None
     """The watch of a source's worker over the stages behind it."""
     offsets: dict[Any, PartitionOffsets] = field(default_factory=dict)
-    asked_at: float = -math.inf
 
 
 def use_fast_loop() -> None:
@@ -262,17 +260,21 @@ async def _watch(
 ) -> BaseException | None:
     """Wait for the stop signal or a failure, and observe the progress meanwhile. A clock that is set is a failure."""
     # Side by side: a stage that waits for the broker's answer delays no other stage's observation, and no stop.
-    observers = [asyncio.create_task(_keep_observing(item, metrics, own_time)) for item in running]
+    askers = [asyncio.create_task(_keep_asking(item)) for item in running]
     try:
         while not stop.is_set():
-            failures = (*map(_failure_of, running), *map(_error_of, observers), clock.change())
+            for item in running:
+                _observe(item, metrics, own_time.seconds)
+            failures = (*map(_failure_of, running), *map(_error_of, askers), clock.change())
             if failure := next(filter(None, failures), None):
                 return failure
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), WATCH_SECONDS)
+    except Exception as error:
+        return error
     finally:
-        for observer in observers:
-            observer.cancel()
+        for asker in askers:
+            asker.cancel()
     return None
 
 
@@ -284,21 +286,18 @@ def _error_of(task: asyncio.Task[None]) -> BaseException | None:
     return task.exception() if task.done() and not task.cancelled() else None
 
 
-async def _keep_observing(item: _Running, metrics: Metrics, own_time: OwnTime) -> None:
+async def _keep_asking(item: _Running) -> None:
     while True:
-        await _observe(item, metrics, own_time.seconds)
-        await asyncio.sleep(WATCH_SECONDS)
-
-
-async def _observe(item: _Running, metrics: Metrics, now: float) -> None:
-    name = item.stage.label
-    if now - item.asked_at >= OFFSETS_SECONDS:
-        item.asked_at = now
         try:
             async with asyncio.timeout(OFFSETS_SECONDS):
                 item.offsets = await item.app.offsets()
         except Exception as error:  # the broker is away, or a rebalance is under way: the last offsets stay
-            log.debug("no offsets", stage=name, error=repr(error))
+            log.debug("no offsets", stage=item.stage.label, error=repr(error))
+        await asyncio.sleep(OFFSETS_SECONDS)
+
+
+def _observe(item: _Running, metrics: Metrics, now: float) -> None:
+    name = item.stage.label
     done = item.app.finished + item.agent.steps
     item.progress.paused_for = item.agent.later_stage_behind()
     item.progress.observe(item.offsets, done, now, assigned=item.app.ready, waiting_for=item.breaker.reason)

@@ -3,6 +3,7 @@
 import argparse
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -10,10 +11,15 @@ import uvicorn
 from streams.credentials import server_context
 from streams.local.qdrant_server.app import build_app
 from streams.local.qdrant_server.collection import SEAL_POINTS
+from streams.rare_ticks import QuietServer
 
 KEEP_ALIVE_SECONDS = 60
 """Time after which an idle connection is closed (seconds). Clients close it long before: a starved one, too, sends
 nothing into a connection that closes."""
+
+
+EXIT_NOT_STARTED = 3
+"""Exit status of a server that could not start, as uvicorn's own."""
 
 
 def main() -> None:
@@ -28,7 +34,7 @@ def main() -> None:
     options = parser.parse_args()
     if (options.cert is None) != (options.key is None):
         parser.error("--cert and --key belong together")
-    uvicorn.run(
+    config = uvicorn.Config(
         build_app(options.data, options.seal_points),
         host=options.host,
         port=options.port,
@@ -37,6 +43,11 @@ def main() -> None:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         ssl_context_factory=_make_tls(options) if options.cert else None,
     )
+    server = QuietServer(config)
+    with suppress(KeyboardInterrupt):  # at Ctrl-C it has stopped in order
+        server.run()
+    if not server.started:
+        raise SystemExit(EXIT_NOT_STARTED)
 
 
 def _make_tls(options: argparse.Namespace) -> Callable[[uvicorn.Config, object], ssl.SSLContext]:

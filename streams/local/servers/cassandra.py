@@ -7,7 +7,7 @@ from streams.credentials import client_context
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import cassandra_answers
-from streams.local.servers.java import class_path, crash_file, find_java
+from streams.local.servers.java import NO_COUNTERS, class_path, crash_file, find_java
 from streams.local.servers.server import Hints, read_template
 from streams.local.tls.identities import OPERATOR, Identities, Identity
 from streams.settings import Settings
@@ -20,13 +20,14 @@ JVM_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
     "-XX:MaxDirectMemorySize=192m",
     "-XX:+ExitOnOutOfMemoryError",
+    NO_COUNTERS,
     "-Djdk.attach.allowAttachSelf=true",
     # A single node has no others to wait for.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.ring_delay_ms=0",
     "-Dcassandra.shutdown_announce_in_ms=0",
-    # A thread keeps a rough clock for timeouts. By default it wakes every 2 ms, for a hundredth of a core.
-    "-Dcassandra.approximate_time_precision_ms=20",
+    # A thread keeps a rough clock for timeouts of seconds. By default it wakes every 2 ms, for a hundredth of a core.
+    "-Dcassandra.approximate_time_precision_ms=100",
 )
 TIMER_SLACK = 250
 """Maximum delay of Cassandra's timers (microseconds). At least one of its threads does not sleep until work comes: it

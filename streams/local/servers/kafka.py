@@ -12,7 +12,7 @@ from streams.errors import StartError
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import kafka_answers
-from streams.local.servers.java import class_path, crash_file, find_java
+from streams.local.servers.java import NO_COUNTERS, class_path, crash_file, find_java
 from streams.local.servers.server import Hints, read_template
 from streams.local.tls.access import NODE_ID, SUPER_USERS
 from streams.local.tls.identities import OPERATOR, Identities, Identity
@@ -20,14 +20,13 @@ from streams.settings import KafkaSettings, Settings
 
 # One node serves a few hundred small partitions here: a small heap, one collector thread, and no optimizing compiler
 # make it start in half the time and use half the memory.
-JVM_OPTIONS = ("-Xms96m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
+JVM_OPTIONS = ("-Xms96m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k", NO_COUNTERS)
 FORMAT_TIMEOUT_SECONDS = 600
 """A second of work for one core that is free: on a starved machine it took over a minute."""
 
 PARTITIONS = 2
-"""Number of partitions of each new topic, unless the settings say another. Each stage's consumer asks for all of its
-partitions twice a second: with 8, that took a ninth of the CPU time of everything but the models
-(docs/decisions/0099)."""
+"""Number of partitions of each new topic, unless the settings say another. Each request of a stage's consumer names all
+of its partitions: with 8, that took a ninth of the CPU time of everything but the models (docs/decisions/0099)."""
 
 NEWEST, OLDEST = "kafka", "kafka-oldest"
 """Names in the lock of the Kafka that runs, and of the oldest one that the tests run on."""

@@ -1,14 +1,17 @@
 """The positions after a rebalance: at the committed offset, or at the beginning of a partition without one."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 import pytest
 from aiokafka.structs import OffsetAndMetadata
+from faust.transport.drivers.aiokafka import Consumer
 from faust.types import TP
+from mode import Service
 
-from streams.runtime.consumer import CompleteConsumer
-from streams.runtime.faust_app import new_app
+from streams.runtime.consumer import CompleteConsumer, QuietThread
+from streams.runtime.faust_app import WokenSupervisor, new_app
 from streams.settings import Settings
 from tests.unit.runtime.stage_harness import STAGE
 
@@ -57,6 +60,7 @@ class Thread:
         self.client.positions |= dict.fromkeys(partitions, 0)
 
 
+TASKS_OF_FAUST = ["_commit_handler", "_commit_livelock_detector"]
 FIRST, OTHER = TP("asked", 0), TP("asked", 1)
 
 
@@ -80,17 +84,83 @@ def consumer_of(client: Client) -> Any:
     return consumer
 
 
-async def test_a_partition_without_a_position_does_not_end_the_worker() -> None:
-    """The client asserts that it knows the position. On a busy machine Faust asks before it does."""
-
-    class NoPosition:
-        def verify_event_path(self, _now: float, _partition: TP) -> None:
-            raise AssertionError
-
+async def test_a_consumer_has_no_timer_but_for_commits() -> None:
+    """The client asserts that it knows each position. Faust looks at them each 5 seconds, also before it does."""
     consumer: Any = CompleteConsumer.__new__(CompleteConsumer)
-    consumer._thread = NoPosition()
-    consumer.assignment = lambda: {TP("asked", 0)}
-    await consumer.verify_all_partitions_active()
+    assert sorted(task.fun.__name__ for task in consumer._get_tasks()) == TASKS_OF_FAUST
+    await consumer._commit_livelock_detector.fun(consumer)
+    thread: Any = QuietThread.__new__(QuietThread)
+    await thread._thread_keepalive.fun(thread)
+    await thread._keepalive2()
+
+
+INTERVAL_SECONDS = 0.01
+
+
+@pytest.fixture
+async def consumer() -> AsyncIterator[Any]:
+    """A consumer that is not started, and counts its commits."""
+    made: Any = new_app(STAGE, Settings()).consumer
+    made.commits, made.commit_interval = 0, INTERVAL_SECONDS
+
+    async def commit() -> bool:
+        made.commits += 1
+        return True
+
+    made.commit = commit
+    yield made
+    made._thread.thread_loop.close()
+
+
+async def test_it_commits_only_behind_acknowledged_events(consumer: Any) -> None:
+    handler = asyncio.create_task(consumer._commit_handler.fun(consumer))
+    for acknowledged in range(3):
+        await asyncio.sleep(20 * INTERVAL_SECONDS)
+        assert consumer.commits == acknowledged
+        consumer._has_acknowledged.set()
+    handler.cancel()
+
+
+async def test_an_acknowledgement_leads_to_a_commit(consumer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_new in (False, True):
+        monkeypatch.setattr(Consumer, "ack", lambda _self, _message, is_new=is_new: is_new)
+        assert consumer.ack(object()) == is_new
+        assert consumer._has_acknowledged.is_set() == is_new
+
+
+async def test_a_wait_for_records_of_former_partitions_ends_when_the_flow_goes_on(consumer: Any) -> None:
+    ended = list[str]()
+    consumer._thread.end_wait = lambda: ended.append("wait")
+    consumer.stop_flow()
+    assert (consumer.flow_active, ended) == (False, [])
+    consumer.resume_flow()
+    assert (consumer.flow_active, ended) == (True, ["wait"])
+
+
+async def test_a_supervisor_wakes_for_a_crash_and_for_nothing_else() -> None:
+    chosen: Any = new_app(STAGE, Settings()).conf.agent_supervisor
+    assert chosen is WokenSupervisor
+    supervisor: Any = chosen()
+    service = CrashingService()
+    supervisor.add(service)
+    await supervisor.start()
+    await asyncio.sleep(0.01)
+    waiting = supervisor._please_wakeup
+    assert not waiting.done()
+    await service.crash(RuntimeError("a feeder's own error"))
+    async with asyncio.timeout(5):
+        while service.starts < 2:
+            await asyncio.sleep(0.01)
+    await supervisor.stop()
+
+
+class CrashingService(Service):
+    """A service that counts its starts."""
+
+    starts = 0
+
+    async def on_start(self) -> None:
+        self.starts += 1
 
 
 async def test_the_workers_use_it() -> None:

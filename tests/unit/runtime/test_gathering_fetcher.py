@@ -90,6 +90,20 @@ async def test_a_client_that_waits_can_be_closed(monkeypatch: pytest.MonkeyPatch
     assert len(broker.asked_at) == 1
 
 
+async def test_a_call_that_waits_for_records_returns_them_as_they_come_and_none_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with fetching([], monkeypatch) as (fetcher, _):
+        assert await fetcher.fetched_records({PLACE}, timeout=0.01) == {}
+        waiting = asyncio.create_task(fetcher.fetched_records({PLACE}, timeout=5))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        fetcher.end_waits()
+        async with asyncio.timeout(1):
+            assert await waiting == {}, "of the partitions of that time"
+        assert not fetcher._fetch_waiters
+
+
 async def test_the_workers_use_it() -> None:
     change_client()
     assert client_of_kafka.Fetcher is GatheringFetcher
