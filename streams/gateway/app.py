@@ -168,7 +168,7 @@ def create_app(
         open_webui_routes(search, loader, guard),
         openai_routes(context, guard),
         *([suggest_routes(gateway.suggest)] if has_suggestions else []),
-        entity_routes(context, PanelSource(context.stores, settings.knowledge), views, guard),
+        entity_routes(context, PanelSource(context.stores, settings.knowledge), views, cookies, guard),
         liveness_routes(),
         site_routes(gateway.search, guard, views),
         search_html_routes(

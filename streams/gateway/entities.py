@@ -13,6 +13,7 @@ from streams.gateway.http.problems import ProblemError, unknown_entity
 from streams.gateway.http.requests import api_router
 from streams.gateway.http.templates import Views
 from streams.gateway.page.lookup import or_problem
+from streams.gateway.preferences.cookies import Cookies, accepted_by
 from streams.knowledge.lookup.panel import Panel
 from streams.knowledge.lookup.source import PanelSource
 from streams.pages.text.language import read_accepted
@@ -44,7 +45,9 @@ class EntityAnswer(BaseModel):
     panel: Panel | None = None
 
 
-def entity_routes(context: GatewayContext, source: PanelSource, views: Views, guard: Guard) -> APIRouter:
+def entity_routes(
+    context: GatewayContext, source: PanelSource, views: Views, cookies: Cookies, guard: Guard
+) -> APIRouter:
     router, api = APIRouter(), api_router("entities")
 
     @api.get(
@@ -87,8 +90,9 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
         return await _panel(context, source, entity, charge.visible, accepted)
 
     @router.get("/entities/{entity:path}", include_in_schema=False)
-    async def page(request: Request, entity: Id, accepted: Accepted = "") -> Response:
+    async def page(request: Request, entity: Id) -> Response:
         charge = await guard.charge_person(request)
+        accepted = accepted_by(cookies.read(request), request)
         panel = await _panel(context, source, entity, charge.visible, accepted)
         return HTMLResponse(views.render("entity.html", request, found=panel), headers={"Cache-Control": "no-cache"})
 

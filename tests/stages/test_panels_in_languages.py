@@ -112,6 +112,20 @@ async def test_facts_and_mentions_are_in_the_readers_language(tmp_path: Path) ->
     assert "Katharina die Große" in page
 
 
+@pytest.mark.parametrize("path", ["/search?q=Catherine+the+Great", "/entities/Q7"])
+async def test_the_language_that_a_reader_has_chosen_is_stronger_than_the_browsers(tmp_path: Path, path: str) -> None:
+    headers = {**HTML, "accept-language": "en"}
+    app = gateway((await prepared(tmp_path)).stores, deadline_seconds=20.0, limits={"keys": ("k" * 32,)})
+    async with client(app) as web:
+        await web.get("/search?q=letters")  # the first look whether there are entities
+        before = (await web.get(path, headers=headers)).text
+        assert (await web.post("/preferences", data={"page_language": "de"}, headers=headers)).status_code == 303
+        chosen = (await web.get(path, headers=headers)).text
+    assert "empress of Russia" in before
+    assert "Kaiserin von Russland" in chosen
+    assert "empress of Russia" not in chosen
+
+
 async def test_a_property_is_no_panel_and_leaves_with_the_dump(tmp_path: Path) -> None:
     world = await prepared(tmp_path)
     async with client(gateway(world.stores)) as web:

@@ -133,6 +133,12 @@ def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
     }
 
 
+def accepted_by(own: Preferences, request: Request) -> str:
+    """Return the languages that a reader reads, as `Accept-Language` names them: the one of the pages comes first."""
+    header = request.headers.get("accept-language", "")
+    return f"{own.page_language},{header}" if own.page_language else header
+
+
 def forget_message(name: str) -> str:
     """Return the header that removes the cookie of the message, which has this name."""
     return f'{name}=""; HttpOnly; Max-Age=0; Path=/; SameSite=lax{"; Secure" if name.startswith(_HOST) else ""}'

@@ -17,7 +17,7 @@ from streams.gateway.access.guard import Guard
 from streams.gateway.clicks.links import Leave, OutgoingLinks, plain_link
 from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
-from streams.gateway.preferences.cookies import Cookies
+from streams.gateway.preferences.cookies import Cookies, accepted_by
 from streams.gateway.search.answer_model import SearchAnswer
 from streams.gateway.search.api import FEED_PATH, FEED_TYPE
 from streams.gateway.search.service import RunningSearch, SearchService
@@ -136,7 +136,7 @@ def search_html_routes(
             language=language or own.language,
             sort=sort,
             personal=own.rules(),
-            accepted=request.headers.get("accept-language", ""),
+            accepted=accepted_by(own, request),
         )
         running = service.start(q, charge.visible, given, exact=exact, person=service.asked.identify(request))
         both = {running.results, running.beside}
