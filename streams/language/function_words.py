@@ -122,14 +122,15 @@ def typical_words(words: Sequence[str], language: str) -> tuple[frozenset[str], 
     return known.intersection(words) - english, english.intersection(words) - known
 
 
-def is_of_another(text: str) -> bool:
-    """Return whether a text has more function words of one other language than of English, and at least two.
+def count_function_words(text: str) -> tuple[int, int]:
+    """Return how many function words a text has of English, and of the other language that it has most of.
 
-    Each word counts once. Only the first characters of a long text are read.
+    Each word counts once, and one that English has counts for no other language. Only the first characters of a long
+    text are read.
     """
     found = frozenset(_WORD.findall(text[:_MAX_CHARS].casefold()))
     others = Counter(language for word in found for language in _OTHERS.get(word, ()))
-    return max(others.values(), default=0) >= max(MIN_SHOWN, 1 + len(found & FUNCTION_WORDS["en"]))
+    return len(found & FUNCTION_WORDS["en"]), max(others.values(), default=0)
 
 
 def shown_language(words: Sequence[str], identified: str) -> str:

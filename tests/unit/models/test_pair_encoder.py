@@ -42,6 +42,9 @@ READ_BY_BOTH = [
     ("La défense des Panthers n'a encaissé que 308 points.", False),  # mostly words of the English vocabulary
     ("Lá cây có màu xanh vì chất diệp lục.", False),
     ("The U.S. Open in Rio de Janeiro", True),
+    ("Ctenophora\nThe Ediacaran Eoandromeda could putatively represent a comb jelly.", True),  # few known words
+    ("Politics: U.N. Secretary General Ban Ki-moon; American leaders John Hancock and Quincy Adams", True),
+    ("Wen schlugen die Panthers in der Divisional Round des Jahres?", False),
     ("Как отменить последний коммит?", False),
     ("如何撤销最后一次提交", False),
     ("最後のコミットを取り消すには", False),
