@@ -58,7 +58,7 @@ ANSWERS: tuple[tuple[Way | None, tuple[Picture, ...]], ...] = (
         "quote",
         (
             Picture("answer-conversation", f"/ask?q={_ASKED}&then={_THEN}", height=480),
-            Picture("answer-criterion", f"/rank?q=quill+tower&by={quote_plus('about steps')}", height=760),
+            Picture("answer-criterion", f"/rank?q=quill+tower&by={quote_plus('for visitors')}", height=760),
         ),
     ),
     ("empty", (Picture("answer-unknown", f"/ask?q={_UNKNOWN}", height=360),)),

@@ -172,7 +172,7 @@ async def test_behind_an_answer_pages_that_are_only_near_are_folded_and_none_is_
     assert not answer["nearest_only"]
     shown, folded = page.split('<details class="far">')
     assert (shown.count('<li class="result">'), folded.count('<li class="result">')) == (1, 3)
-    assert "3 pages that are only near by meaning" in folded
+    assert "3 results that fit less" in folded
     assert '<ol class="results" start="2">' in folded
     assert [each["url"] for each in other["results"]] == ["https://sea.example/"], "programs can't see the mark"
 
