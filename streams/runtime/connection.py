@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from streams.credentials import FollowingContext, TlsFiles, client_context
 from streams.errors import KafkaAway
+from streams.runtime.aws_tokens import token_callback
 from streams.runtime.sign_in import sign_in_with_current_passwords
 from streams.settings import KafkaSettings
 
@@ -33,9 +34,9 @@ _MOVING = frozenset(
 )
 
 
-def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool]:
+def client_config(settings: KafkaSettings) -> dict[str, Any]:
     """Return librdkafka's connection options."""
-    config: dict[str, str | int | float | bool] = {
+    config: dict[str, Any] = {
         "bootstrap.servers": settings.bootstrap,
         "security.protocol": settings.security_protocol.lower(),
         # Its own log repeats every refused connection. Failures are raised, so one message is enough.
@@ -50,9 +51,7 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
     return {**config, **_sasl_config(settings)} if settings.has_sasl else config
 
 
-def reader_config(
-    settings: KafkaSettings, group: str, start: Literal["earliest", "latest"]
-) -> dict[str, str | int | float | bool]:
+def reader_config(settings: KafkaSettings, group: str, start: Literal["earliest", "latest"]) -> dict[str, Any]:
     """Return the options of a reader that commits nothing. `start`: where a partition without an offset begins."""
     return {
         **client_config(settings),
@@ -62,7 +61,9 @@ def reader_config(
     }
 
 
-def _sasl_config(settings: KafkaSettings) -> dict[str, str]:
+def _sasl_config(settings: KafkaSettings) -> dict[str, Any]:
+    if settings.sasl_mechanism == "AWS_MSK_IAM":
+        return {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": token_callback(settings)}
     password = str(settings.current_password())
     if settings.sasl_mechanism != "OAUTHBEARER":
         names = {"sasl.username": settings.sasl_username, "sasl.password": password}
@@ -83,8 +84,9 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
     if context := ssl_context(settings):
         options["ssl_context"] = context
     if settings.has_sasl:
-        options["sasl_mechanism"] = settings.sasl_mechanism
-        if settings.sasl_mechanism == "OAUTHBEARER":
+        tokens = settings.sasl_mechanism in ("OAUTHBEARER", "AWS_MSK_IAM")
+        options["sasl_mechanism"] = "OAUTHBEARER" if tokens else settings.sasl_mechanism
+        if tokens:
             # Its HTTP client takes a fifth of the start of a command.
             from streams.runtime.sign_in import TokenProvider
 

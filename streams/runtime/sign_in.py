@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaConnectionError
 
 from streams.client.plain_http import IDENTITY, coding_fault
 from streams.credentials import FollowingSecret
+from streams.runtime.aws_tokens import new_token
 from streams.settings import KafkaSettings
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def sign_in_with_current_passwords() -> None:
 
 
 class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka ships no types
-    """The tokens of one client, for OAUTHBEARER: the client credentials grant of OAuth 2 (RFC 6749, section 4.4).
+    """The tokens of one client, for OAUTHBEARER: the client credentials grant of OAuth 2 (RFC 6749, section 4.4), or
+    AWS's own (`aws_tokens`).
 
     aiokafka asks for a token at each connection, and one is kept until shortly before its end. librdkafka, which
     administers topics, gets its tokens by the same settings itself.
@@ -69,6 +71,11 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka sh
             return self._token
 
     async def _fetch(self) -> tuple[str, float]:
+        if self._settings.sasl_mechanism == "AWS_MSK_IAM":
+            try:
+                return await new_token(self._settings)
+            except (OSError, ValueError) as error:
+                raise KafkaConnectionError(f"no token for Kafka ({error})") from error
         import aiohttp  # 0.12 s of CPU time, and few installations have tokens
 
         own = self._settings
@@ -106,6 +113,12 @@ def explain_refusal(settings: KafkaSettings, errors: Sequence[str]) -> tuple[str
     text = next((each for each in errors if "SASL" in each), next((each for each in errors if "SSL" in each), ""))
     reason = found[1].strip() if (found := _REASON.search(text)) else text
     protocol = settings.security_protocol
+    if "OAUTHBEARER token" in text and settings.sasl_mechanism == "AWS_MSK_IAM":
+        return (
+            f"There is no token of AWS ({reason})",
+            "Check the role of the service account, or RIFFLE_KAFKA__SASL_USERNAME. RIFFLE_KAFKA__BOOTSTRAP has the "
+            "names that AWS gave the brokers.",
+        )
     if "OAUTHBEARER token" in text:
         return (
             f"There is no token from {settings.sasl_token_url} ({reason})",

@@ -23,10 +23,10 @@ class KafkaSettings(SettingsGroup):
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     """SSL encrypts, with the certificates below. SASL_SSL also signs in with a user name. Production refuses
     SASL_PLAINTEXT, which sends passwords unencrypted."""
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = "SCRAM-SHA-512"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"] = "SCRAM-SHA-512"
     """The way to sign in with SASL."""
     sasl_username: str = ""
-    """User name; with OAUTHBEARER the id of the client."""
+    """User name; with OAUTHBEARER the id of the client; with AWS_MSK_IAM an access key, or empty: the pod's role."""
     sasl_password_file: Path | None = None
     """File with the password; with OAUTHBEARER with the secret of the client. It is read before each sign-in."""
     sasl_token_url: str = Field("", pattern=r"^(https?://\S+)?$")
@@ -54,7 +54,9 @@ class KafkaSettings(SettingsGroup):
 
     @model_validator(mode="after")
     def _sasl_is_complete(self) -> Self:
-        if self.has_sasl and not (self.sasl_username and self.sasl_password_file):
+        given = (bool(self.sasl_username), self.sasl_password_file is not None)
+        by_role = self.sasl_mechanism == "AWS_MSK_IAM" and not any(given)
+        if self.has_sasl and not by_role and not all(given):
             raise ValueError(f"{self.security_protocol} needs kafka.sasl_username and kafka.sasl_password_file")
         if self.has_sasl and (self.sasl_mechanism == "OAUTHBEARER") != bool(self.sasl_token_url):
             raise ValueError("kafka.sasl_token_url belongs to the mechanism OAUTHBEARER: set both, or none")

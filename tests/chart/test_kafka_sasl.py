@@ -79,8 +79,58 @@ def test_keda_gets_a_token_by_its_own_parameters() -> None:
     assert all("triggerMetadata" in places[name] for each in triggers for name in each)
 
 
+BY_KEY = {"mechanism": "AWS_MSK_IAM", "existingSecret": "kafka-key"}
+BY_ROLE = {"mechanism": "AWS_MSK_IAM", "tokenPeers": PEERS}
+
+
+def on_aws(sasl: dict[str, Any]) -> dict[str, Any]:
+    values = kafka(sasl)
+    values["kafka"]["bootstrap"] = "b-1.riffle.a1b2c3.c2.kafka.eu-west-1.amazonaws.com:9098"
+    return values
+
+
+@pytest.mark.parametrize("sasl", [BY_KEY, BY_ROLE], ids=["a key", "a role"])
+def test_a_pod_signs_in_at_aws_by_a_key_or_by_its_role(
+    sasl: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    objects = render("minimal", on_aws(sasl))
+    given = environment(containers(named(objects, "Deployment", "gateway"))[0])
+    for name, value in given.items():
+        monkeypatch.setenv(name, value if isinstance(value, str) else "AKIDEXAMPLE")
+    if "RIFFLE_KAFKA__SASL_PASSWORD_FILE" in given:
+        (tmp_path / "secret").write_text("a-key")
+        monkeypatch.setenv("RIFFLE_KAFKA__SASL_PASSWORD_FILE", str(tmp_path / "secret"))
+    found = Settings.load().kafka
+    assert (found.sasl_mechanism, bool(found.sasl_username)) == ("AWS_MSK_IAM", sasl is BY_KEY)
+    ways = json.dumps([each for each in of_kind(objects, "NetworkPolicy") if "203.0.113.7" in json.dumps(each)])
+    assert ("203.0.113.7" in ways) == (sasl is BY_ROLE), "the way to STS, or to the agent of the node"
+
+
+@pytest.mark.parametrize("sasl", [BY_KEY, BY_ROLE], ids=["a key", "a role"])
+def test_keda_signs_in_at_aws_by_its_own_parameters(sasl: dict[str, Any]) -> None:
+    objects = render("autoscaling", on_aws(sasl))
+    triggers = [each["metadata"] for scaled in of_kind(objects, "ScaledObject") for each in scaled["spec"]["triggers"]]
+    (ways,) = {(each["sasl"], each["saslTokenProvider"], each["awsRegion"]) for each in triggers if "sasl" in each}
+    assert ways == ("oauthbearer", "aws_msk_iam", "eu-west-1")
+    assert all("triggerMetadata" in places_of_parameters()[name] for each in triggers for name in each)
+    (authentication,) = of_kind(objects, "TriggerAuthentication")
+    parameters = {each["parameter"] for each in authentication["spec"].get("secretTargetRef", [])}
+    if sasl is BY_KEY:
+        assert parameters == {"awsAccessKeyID", "awsSecretAccessKey"}
+        source = (keda_source() / "aws" / "aws_common.go").read_text()
+        assert all(f'authParams["{name}"]' in source for name in parameters)
+    else:
+        assert authentication["spec"] == {"podIdentity": {"provider": "aws"}}
+
+
 def places_of_parameters() -> dict[str, set[str]]:
-    """Return where KEDA's scaler for Kafka reads each parameter, from the source that `make chart` reads, too."""
+    """Return where KEDA's scaler for Kafka reads each parameter."""
+    source = (keda_source() / "kafka_scaler.go").read_text()
+    return {name: set(order.split(";")) for name, order in re.findall(r'keda:"name=(\w+),order=([\w;]+)', source)}
+
+
+def keda_source() -> Path:
+    """Return the folder with the source of KEDA's scalers, which `make chart` reads, too."""
     go = shutil.which("go") or "/usr/local/go/bin/go"
     if not Path(go).exists():
         pytest.skip("Go is not there, which has KEDA's source")
@@ -88,8 +138,7 @@ def places_of_parameters() -> dict[str, set[str]]:
     folder = json.loads(done.stdout or "{}").get("Dir")
     if not folder:
         pytest.skip("KEDA's source can't be had here")
-    source = (Path(folder) / "pkg" / "scalers" / "kafka_scaler.go").read_text()
-    return {name: set(order.split(";")) for name, order in re.findall(r'keda:"name=(\w+),order=([\w;]+)', source)}
+    return Path(folder) / "pkg" / "scalers"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +169,8 @@ REFUSED = [
     (kafka({"mechanism": "PLAIN"}), "kafka.sasl.existingSecret is empty"),
     (kafka({**SASL, "mechanism": "OAUTHBEARER"}), "kafka.sasl.tokenUrl is empty"),
     (kafka({**SASL, "mechanism": "GSSAPI"}), "kafka.sasl.mechanism"),
-    (kafka({**SASL, "mechanism": "AWS_MSK_IAM"}), "kafka.sasl.mechanism"),
+    (kafka(BY_KEY), "kafka.bootstrap has no name of AWS's brokers"),
+    (on_aws({"mechanism": "AWS_MSK_IAM"}), "kafka.sasl.tokenPeers is empty"),
 ]
 
 

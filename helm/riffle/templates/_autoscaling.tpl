@@ -48,12 +48,23 @@ spec:
     {{- end }}
     {{- with .root.Values.kafka.sasl }}
     {{- if .mechanism }}
-    sasl: {{ get (dict "PLAIN" "plaintext" "SCRAM-SHA-256" "scram_sha256" "SCRAM-SHA-512" "scram_sha512" "OAUTHBEARER" "oauthbearer") .mechanism }}
+    sasl: {{ get (dict "PLAIN" "plaintext" "SCRAM-SHA-256" "scram_sha256" "SCRAM-SHA-512" "scram_sha512" "OAUTHBEARER" "oauthbearer" "AWS_MSK_IAM" "oauthbearer") .mechanism }}
+    {{- if eq .mechanism "AWS_MSK_IAM" }}
+    saslTokenProvider: aws_msk_iam
+    awsRegion: {{ include "riffle.awsRegion" $.root.Values.kafka.bootstrap }}
+    {{- end }}
     {{- end }}
     {{- end }}
   {{- if .root.Values.kafka.tls.enabled }}
   authenticationRef: {name: {{ include "riffle.name" (dict "root" .root "component" "keda") }}}
   {{- end }}
+{{- end -}}
+
+{{/* The region of AWS's brokers, by their names. It gets kafka.bootstrap. */}}
+{{- define "riffle.awsRegion" -}}
+{{- $part := regexFind "\\.kafka(-serverless)?\\.[a-z0-9-]+\\.amazonaws\\.com" . -}}
+{{- if not $part }}{{ fail "kafka.bootstrap has no name of AWS's brokers, such as b-1.NAME.kafka.eu-west-1.amazonaws.com:9098" }}{{ end -}}
+{{- index (splitList "." $part) 2 -}}
 {{- end -}}
 
 {{/* "true" if an object of KEDA is rendered that asks Kafka. */}}

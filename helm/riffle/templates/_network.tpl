@@ -63,6 +63,10 @@ egress:
   {{- $peers := include "riffle.peersOf" (dict "root" .root "peers" $v.kafka.sasl.tokenPeers "value" "kafka.sasl.tokenPeers") | fromJsonArray }}
   {{- include "riffle.egressTo" (dict "peers" $peers "ports" (list (include "riffle.portOfUrl" $v.kafka.sasl.tokenUrl))) | nindent 2 }}
   {{- end }}
+  {{- if and (has "kafka" .stores) (eq $v.kafka.sasl.mechanism "AWS_MSK_IAM") (not $v.kafka.sasl.existingSecret) }}
+  {{- $peers := include "riffle.peersOf" (dict "root" .root "peers" $v.kafka.sasl.tokenPeers "value" "kafka.sasl.tokenPeers") | fromJsonArray }}
+  {{- include "riffle.egressTo" (dict "peers" $peers "ports" (list 443 80)) | nindent 2 }}
+  {{- end }}
   {{- if has "cassandra" .stores }}
   {{- include "riffle.egressTo" (dict "peers" $v.cassandra.peers "ports" (list (int $v.cassandra.port))) | nindent 2 }}
   {{- end }}

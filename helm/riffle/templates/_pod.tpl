@@ -135,15 +135,19 @@
 {{/* Settings of Kafka with SASL. It gets the values of Kafka. */}}
 {{- define "riffle.kafkaSasl" -}}
 {{- if not .tls.enabled }}{{ fail "kafka.sasl sends passwords: set kafka.tls.enabled" }}{{ end }}
-{{- $secret := required "kafka.sasl.existingSecret is empty: name the secret with the user name and the password" .sasl.existingSecret }}
+{{- $secret := .sasl.existingSecret }}
+{{- if eq .sasl.mechanism "AWS_MSK_IAM" }}{{ $_ := include "riffle.awsRegion" .bootstrap }}
+{{- else if not $secret }}{{ fail "kafka.sasl.existingSecret is empty: name the secret with the user name and the password" }}{{ end }}
 - name: RIFFLE_KAFKA__SECURITY_PROTOCOL
   value: SASL_SSL
 - name: RIFFLE_KAFKA__SASL_MECHANISM
   value: {{ .sasl.mechanism }}
+{{- if $secret }}
 - name: RIFFLE_KAFKA__SASL_USERNAME
   valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ .sasl.usernameKey }}}}
 - name: RIFFLE_KAFKA__SASL_PASSWORD_FILE
   value: /etc/riffle/secrets/kafka/secret
+{{- end }}
 {{- if eq .sasl.mechanism "OAUTHBEARER" }}
 - name: RIFFLE_KAFKA__SASL_TOKEN_URL
   value: {{ required "kafka.sasl.tokenUrl is empty: OAUTHBEARER needs a token server" .sasl.tokenUrl | quote }}
@@ -244,7 +248,7 @@ kubelet replaces after a rotation and Riffle reads at each sign-in: environment 
 {{- define "riffle.passwords" -}}
 {{- $v := .root.Values -}}
 {{- $found := dict -}}
-{{- if and (has "kafka" .stores) $v.kafka.sasl.mechanism -}}
+{{- if and (has "kafka" .stores) $v.kafka.sasl.mechanism $v.kafka.sasl.existingSecret -}}
 {{- $_ := set $found "kafka" (dict "secret" $v.kafka.sasl.existingSecret "key" $v.kafka.sasl.passwordKey) -}}
 {{- end -}}
 {{- if and (has "cassandra" .stores) $v.cassandra.existingSecret -}}
