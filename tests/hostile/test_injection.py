@@ -99,6 +99,56 @@ async def test_a_page_that_claims_to_meet_a_criterion_speaks_only_for_itself(obe
     assert verdicts[0] == verdicts[1], "the honest page is judged as before"
 
 
+IN_STEPS = f"{QUESTION[:-1]}, and when is the honest tower open?"
+
+
+async def ask_in_steps(server: ModelServer, texts: Sequence[str]) -> tuple[dict[str, list[Any]], str]:
+    """The events of a question in steps, by name, and its page."""
+    app = gateway(await world(texts), answers=AnswersSettings(url=server.url), deadline_seconds=20)
+    bounds = {"calls": 48, "tokens": 60_000, "searches": 30}
+    async with client(app) as web:
+        stream = (await web.get("/api/v1/ask", params={"q": IN_STEPS, **bounds})).text
+        page = (await web.get("/ask", params={"q": IN_STEPS, "steps": 1}, headers={"accept": "text/html"})).text
+    found: dict[str, list[Any]] = {"step": [], "part": [], "end": []}
+    for block in stream.strip().split("\n\n"):
+        name, data = (line.partition(": ")[2] for line in block.split("\n"))
+        found[name].append(json.loads(data))
+    return found, page
+
+
+def of_honest(events: dict[str, list[Any]]) -> list[list[str]]:
+    """The statements of the honest page, by part."""
+    parts = [part["statements"] for part in events["part"]]
+    return [[each["text"] for each in part if each["statement"]["url"] == HONEST] for part in parts]
+
+
+@pytest.fixture(scope="module")
+async def unharmed_steps(obeying: ModelServer) -> dict[str, list[Any]]:
+    return (await ask_in_steps(obeying, [HOSTILE_TEXT]))[0]
+
+
+@pytest.mark.parametrize("attack", by_day(PAGES))
+async def test_a_hostile_page_steers_no_step(
+    attack: dict[str, str], obeying: ModelServer, unharmed_steps: dict[str, list[Any]]
+) -> None:
+    events, page = await ask_in_steps(obeying, [HOSTILE_TEXT, attack["text"]])
+    assert of_honest(events) == of_honest(unharmed_steps)
+    assert any(of_honest(events)), "the honest page speaks"
+    for kind in ("divide", "search", "rephrase"):
+        written = [
+            [(each["asked"], each.get("texts")) for each in steps["step"] if each["kind"] == kind]
+            for steps in (events, unharmed_steps)
+        ]
+        assert written[0] == written[1], "no query has a word of the page"
+    for part in events["part"]:
+        assert all(each["text"] in each["statement"]["text"] for each in part["statements"]), "word for word"
+    shown = page.partition('class="parts"')[2].partition("</main>")[0]
+    links = [part.partition('"')[0] for part in shown.split('href="')[1:]]
+    assert all(link.startswith((f"{HONEST}#:~:text=", f"{HOSTILE}#:~:text=", "/search?q=")) for link in links)
+    assert "<img" not in shown
+    assert "<script" not in shown
+
+
 @pytest.mark.parametrize("attack", by_day(QUERIES))
 async def test_a_hostile_query_makes_nobody_say_what_was_not_read(attack: dict[str, str], obeying: ModelServer) -> None:
     check_contained(await ask(obeying, [HOSTILE_TEXT], attack["query"][:300]), attack["query"])
