@@ -44,6 +44,8 @@ from streams.stores.page_record import Indexed, Normalized
 HOSTS = ("scrapy.test", "postfix.test", "varnish.test")
 FIRST = 3
 """Number of results of a plain search whose statements are shown."""
+FEW = 5
+"""Number of first statements of a plain search, which are about as many as a question in steps shows (`few`)."""
 DEADLINE_SECONDS = 60.0
 _QUESTIONS = Path(__file__).with_name("steps_questions.jsonl")
 
@@ -108,7 +110,7 @@ def read_questions(most: int) -> list[Question]:
 async def measure(web: Path, answers: AnswersSettings, most: int, save: Path | None) -> list[Asked]:
     """Return the outcome of each question by each form of search."""
     done = {(each.form, each.question): each for each in _read(save)}
-    forms = ("search", "steps", *(["model"] if answers.url else []))
+    forms = ("search", "few", "steps", *(["model"] if answers.url else []))
     async with AsyncExitStack() as stack:
         app = await open_gateway(stack, web, answers)
         transport = httpx2.ASGITransport(app)
@@ -160,9 +162,10 @@ async def _store(stores: Stores, pages: Sequence[Document]) -> None:
 
 async def _ask(client: httpx2.AsyncClient, question: Question, form: str) -> Asked:
     begun = time.perf_counter()
-    if form == "search":
+    if form in ("search", "few"):
         answer = await client.get("/api/v1/search", params={"q": question.text})
         shown, spent, is_named = _of_search(answer.raise_for_status().json())
+        shown = shown[:FEW] if form == "few" else shown
     else:
         bounds = {"seconds": 120, "calls": 0 if form == "steps" else 16}
         answer = await client.get("/api/v1/ask", params={"q": question.text, **bounds})
