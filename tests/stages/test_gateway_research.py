@@ -350,7 +350,7 @@ async def test_a_model_that_fails_leaves_the_form_without_one(way: Way) -> None:
 async def test_a_silent_model_costs_no_more_than_its_time() -> None:
     async with model_server("silent") as server:
         events = await ask(await app(server), seconds=2)
-    assert texts(of(events, "part")[0]) == ["The Quill tower is 120 metres high."]
+    assert texts(of(events, "part")[0])[0] == "The Quill tower is 120 metres high."
     [end] = of(events, "end")
     assert (end["model"], end["end"]) == ("failed", "time")
     assert end["spent"]["seconds"] < 4

@@ -1,7 +1,6 @@
 """The statements that were found for one part of a question, and those that are kept of them. Pure."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -16,8 +15,12 @@ MAX_GATHERED = 200
 """Maximum statements of a part: the first ones."""
 MAX_OF_PAGE = 2
 """Maximum statements of a page that are shown for a part: no page crowds out the others."""
-MAX_SHOWN = 3
-"""Maximum statements of a part that are shown if no model chose them."""
+MAX_BEST = 4
+"""Maximum statements of a part that are shown by their confidence, if no model chose them."""
+MAX_SHOWN = 5
+"""Maximum statements of a part that are shown, if no model chose them."""
+FIRST_PAGES = 3
+"""Number of first results whose first statement is shown, too, if none of them is."""
 MAX_BEHIND = 2.0
 """Maximum distance of a statement's value as an answer behind the best value (logits): others do not help."""
 MIN_CONFIDENCE = 0.5
@@ -38,6 +41,9 @@ class Gathered:
     """Statements that the model was asked about."""
     followed: set[UUID] = field(default_factory=set)
     """Pages from which the model was asked for a way on."""
+    kept: list[Chosen] = field(default_factory=list)
+    """The statements that are shown."""
+    confidence: float = 0.0
 
     def add(self, evidence: Iterable[Evidence]) -> int:
         """Add statements, and return how many of them were not known."""
@@ -70,30 +76,49 @@ class Gathered:
                 self.chosen.append(each)
         return len(self.chosen) - before
 
-    def answered(self, parameters: Parameters, shown: set[str]) -> Answered:
-        """Return the part as it is shown, without texts of earlier parts (`shown`), and add its own to them."""
-        confidence, judged = self.judged(parameters)
-        is_chosen = bool(self.chosen)
-        kept = [each for each in self.chosen if each.text not in shown] if is_chosen else _best(judged, shown)
-        shown.update(each.text for each in kept)
+    def pick(self, parameters: Parameters, shown: set[str]) -> None:
+        """Keep what the model chose, or else the statements that answer best, each page with a few.
+
+        `shown`: the texts of other parts, which are not shown again. The picked ones are added.
+        """
+        self.confidence, judged = self.judged(parameters)
+        least = max((each.value for each in judged), default=0.0) - MAX_BEHIND
+        best = (Chosen(each.evidence.text.strip(), each.evidence) for each in judged if each.value >= least)
+        if self.chosen:
+            self.kept = list(self.chosen)
+            shown.update(each.text for each in self.kept)
+            return
+        for each in best:
+            if len(self.kept) < MAX_BEST and self._has_room(each.evidence, MAX_OF_PAGE):
+                self._keep(each, shown)
+
+    def fill(self, shown: set[str]) -> None:
+        """Keep the first statement of each other first result, if no model chose.
+
+        The confidence knows questions with short answers. For others, the order of the search says more.
+        """
+        for each in self.found.values() if not self.chosen else ():
+            text = each.text.strip()
+            is_short = each.consent.allows_quoting(len(text))
+            if len(self.kept) < MAX_SHOWN and each.rank < FIRST_PAGES and is_short and self._has_room(each, 1):
+                self._keep(Chosen(text, each), shown)
+
+    def answered(self) -> Answered:
+        """Return the part as it is shown."""
         return Answered(
             text=self.part.text,
             queries=tuple(self.queries),
-            statements=tuple(kept),
-            confidence=round(confidence, 3),
-            by="model" if is_chosen else "order",
-            is_open=not is_chosen and (not kept or confidence < MIN_CONFIDENCE),
+            statements=tuple(self.kept),
+            confidence=round(self.confidence, 3),
+            by="model" if self.chosen else "order",
+            is_open=not self.chosen and (not self.kept or self.confidence < MIN_CONFIDENCE),
         )
 
+    def _keep(self, chosen: Chosen, shown: set[str]) -> None:
+        if chosen.text not in shown:
+            shown.add(chosen.text)
+            self.kept.append(chosen)
 
-def _best(judged: Sequence[Judged], shown: Collection[str]) -> list[Chosen]:
-    """Return the best statements of all pages, each page with a few."""
-    counts: Counter[UUID] = Counter()
-    kept: dict[str, Chosen] = {}
-    least = max((each.value for each in judged), default=0.0) - MAX_BEHIND
-    for found in (each.evidence for each in judged if each.value >= least):
-        text = found.text.strip()
-        if text not in shown and text not in kept and counts[found.page_id] < MAX_OF_PAGE:
-            counts[found.page_id] += 1
-            kept[text] = Chosen(text, found)
-    return list(kept.values())[:MAX_SHOWN]
+    def _has_room(self, found: Evidence, most: int) -> bool:
+        """Return whether a page has fewer statements than the maximum."""
+        return sum(each.evidence.page_id == found.page_id for each in self.kept) < most

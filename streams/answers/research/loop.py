@@ -126,7 +126,11 @@ class Researcher:
             async for step in steps:
                 yield step
         shown = set[str]()
-        self.research.parts = [each.answered(self._parameters, shown) for each in self._gathered]
+        for each in self._gathered:
+            each.pick(self._parameters, shown)
+        for each in self._gathered:
+            each.fill(shown)
+        self.research.parts = [each.answered() for each in self._gathered]
         self.research.seconds = round(self._now() - started, 3)
 
     async def _rounds(self, ways: list[tuple[int, Way]]) -> AsyncGenerator[Step]:
