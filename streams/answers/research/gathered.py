@@ -13,7 +13,7 @@ from streams.answers.research.results import Answered
 
 MAX_GATHERED = 200
 """Maximum statements of a part: the first ones."""
-MAX_OF_PAGE = 2
+MAX_OF_PAGE = 3
 """Maximum statements of a page that are shown for a part: no page crowds out the others."""
 MAX_BEST = 4
 """Maximum statements of a part that are shown by their confidence, if no model chose them."""
@@ -79,13 +79,16 @@ class Gathered:
     def pick(self, parameters: Parameters, shown: set[str]) -> None:
         """Keep what the model chose, or else the statements that answer best, each page with a few.
 
+        A small model misses much. So a statement that rather answers than not stands before the model's choices.
         `shown`: the texts of other parts, which are not shown again. The picked ones are added.
         """
         self.confidence, judged = self.judged(parameters)
         least = max((each.value for each in judged), default=0.0) - MAX_BEHIND
         best = (Chosen(each.evidence.text.strip(), each.evidence) for each in judged if each.value >= least)
         if self.chosen:
-            self.kept = list(self.chosen)
+            known = {each.evidence.id for each in self.chosen}
+            first = next(best, None) if self.confidence >= MIN_CONFIDENCE else None
+            self.kept = [*([first] if first and first.evidence.id not in known else []), *self.chosen]
             shown.update(each.text for each in self.kept)
             return
         for each in best:
