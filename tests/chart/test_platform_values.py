@@ -36,6 +36,16 @@ def test_every_pod_has_the_values_of_the_platform() -> None:
         assert pod_template(workload)["metadata"]["annotations"].items() >= PLATFORM["podAnnotations"].items()
 
 
+def test_every_object_has_the_common_annotations_and_its_own_come_first() -> None:
+    changes = {"commonAnnotations": {"team": "search", "riffle/purpose": "ours"}}
+    plain = {(each["kind"], each["metadata"]["name"]): each for each in render("autoscaling")}
+    for each in render("autoscaling", changes):
+        found = each["metadata"]["annotations"]
+        own = plain[each["kind"], each["metadata"]["name"]]["metadata"].get("annotations", {})
+        assert found["team"] == "search", each["metadata"]["name"]
+        assert own.items() <= found.items()
+
+
 def test_the_place_of_a_component_is_added_to_that_of_all() -> None:
     changes = {**PLATFORM, "stages": {"fetch": {"nodeSelector": {"egress": "yes"}, "tolerations": [{"key": "egress"}]}}}
     pod = pod_spec(named(render("minimal", changes), "Deployment", "fetch"))

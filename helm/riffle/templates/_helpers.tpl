@@ -49,8 +49,19 @@ app.kubernetes.io/part-of: riffle
 {{- define "riffle.metadata" -}}
 name: {{ include "riffle.name" . }}{{ with .suffix }}-{{ . }}{{ end }}
 namespace: {{ .root.Release.Namespace }}
+{{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 labels:
   {{- include "riffle.labels" . | nindent 2 }}
+{{- end -}}
+
+{{/* Annotations of an object that is made before an installation and an upgrade. It gets its place in the order. */}}
+{{- define "riffle.hook" -}}
+helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-weight: {{ . | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end -}}
 
 {{/* An image by digest or tag. `image`: the values, `default`: the tag if none is set. */}}

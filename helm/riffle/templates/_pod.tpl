@@ -356,11 +356,7 @@ topologySpreadConstraints:
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  {{- include "riffle.metadata" . | nindent 2 }}
-  {{- with include "riffle.accountAnnotations" . }}
-  annotations:
-    {{- . | nindent 4 }}
-  {{- end }}
+  {{- include "riffle.metadata" (merge (dict "annotations" (include "riffle.accountAnnotations" . | fromYaml)) .) | nindent 2 }}
 automountServiceAccountToken: false
 {{- end -}}
 {{- end -}}
