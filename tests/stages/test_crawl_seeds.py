@@ -11,8 +11,9 @@ from streams.allowed_origins import AllowedOrigins
 from streams.cli import app
 from streams.commands.pages import crawl as crawling
 from streams.commands.pages.seed_reasons import explain_seeds
-from streams.commands.pages.seeds import describe_rewritten, read_seeds
+from streams.commands.pages.seeds import FIRST_SEEDS, describe_rewritten, first_seeds, read_seeds
 from streams.crawl.seeds import as_sitemap, seed
+from streams.crawl.urls import host_of
 from streams.errors import UsageError
 from streams.ledger.agent import LedgerAgent
 from streams.ledger.history import history_of
@@ -149,3 +150,11 @@ def test_the_command_says_it_beside_its_result(as_json: bool, tmp_path: Path, mo
     result = CliRunner().invoke(app, words)
     assert (result.exit_code, result.stdout) == (0, "")
     assert " ".join(result.stderr.split()).startswith("http://plain.example/ is crawled as https://plain.example/.")
+
+
+def test_the_first_seeds_are_200_hosts_each_with_a_word_on_why() -> None:
+    lines = [line for line in FIRST_SEEDS.read_text().splitlines() if line and not line.startswith("#")]
+    assert [line for line in lines if len(line.partition(" # ")[2]) < 2] == [], "each says why it is here"
+    seeds = read_seeds(first_seeds(), None)
+    assert len({host_of(seed) for seed in seeds}) == len(seeds) == 200
+    assert all(seed.startswith("https://") for seed in seeds)

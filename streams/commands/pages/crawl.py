@@ -26,7 +26,7 @@ from streams.commands.pages.left_out import MAX_PAGES as MAX_LOOKED
 from streams.commands.pages.left_out import LeftOutLinks, describe_left_out
 from streams.commands.pages.pauses import QUIET_SECONDS, find_pauses
 from streams.commands.pages.seed_reasons import MAX_EXPLAINED, explain_seeds
-from streams.commands.pages.seeds import describe_rewritten, read_seeds
+from streams.commands.pages.seeds import describe_rewritten, first_seeds, read_seeds
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, BrokersAway, Seen, machine_load
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader, describe_results
 from streams.crawl.scope import make_patterns
@@ -47,6 +47,9 @@ async def crawl(
     seeds_from: Annotated[
         Path | None, typer.Option("--seeds", exists=True, dir_okay=False, help="A file with one seed a line.")
     ] = None,
+    first: Annotated[
+        bool, typer.Option("--first", help="Also 200 seeds for a new index: reference works, documentation, news.")
+    ] = False,
     depth: Annotated[int, typer.Option(min=0, help="Maximum hops from the seeds. 0: only the seeds.")] = 2,
     max_pages: Annotated[int | None, typer.Option(min=1, help="Maximum number of pages of each host.")] = None,
     any_host: Annotated[bool, typer.Option("--any-host", help="Also follow links to other hosts.")] = False,
@@ -83,6 +86,7 @@ async def crawl(
         riffle crawl --sitemap-only https://example.org/ --include '/docs/*'
         riffle crawl --now https://example.org/news
         riffle crawl --local http://localhost:8000/
+        riffle crawl --first --depth 1 --max-pages 100 --no-wait
 
     A seed comes before everything that waits for its host. Delays, robots.txt and orders of operators hold for all.
     Ctrl+C ends the display, and the crawl goes on: `riffle frontier set all --pause` stops it, --unpause resumes it.
@@ -101,7 +105,7 @@ async def crawl(
         patterns = make_patterns(include or (), exclude or ())
     except ValueError as error:
         raise UsageError(str(error)) from None
-    typed = read_seeds(urls or (), seeds_from, origins)
+    typed = read_seeds([*(urls or ()), *(first_seeds() if first else ())], seeds_from, origins)
     made = [seed(url, depth, max_pages, any_host=any_host, origins=origins) for url in typed]
     seeds = [as_sitemap(one, settings.crawl.max_pages_per_host) if sitemap_only else one for one in made]
     seeds = [one.model_copy(update={"patterns": patterns}) for one in seeds]

@@ -1,16 +1,18 @@
 """The seeds of `riffle crawl`, as people name them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from schemas import PageDiscovered
+from streams import crawl
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins, origin_of
 from streams.charset import decode
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.lines.bounded import read_whole
 
+FIRST_SEEDS = Path(crawl.__file__).with_name("first_seeds.txt")
 MAX_FAULTS = 20
 """Maximum number of seeds that can't be crawled that are named."""
 MAX_SHOWN_CHARS = 200
@@ -25,8 +27,7 @@ def read_seeds(urls: Sequence[str], file: Path | None, origins: AllowedOrigins =
     What follows a `#` at the begin of a line or behind white space is a comment. Raises UsageError, which names all
     seeds that can't be crawled, each with the number of its line.
     """
-    lines = decode(read_whole(file)).splitlines() if file else []
-    listed = {n: seed for n, line in enumerate(lines, 1) if (seed := _COMMENT.sub("", line).strip(_AROUND))}
+    listed = dict(_seeds_in(decode(read_whole(file)))) if file else {}
     faults = [_fault_of(url, origins) for url in urls]
     faults += [fault and f"line {n}: {fault}" for n, url in listed.items() for fault in (_fault_of(url, origins),)]
     if named := list(filter(None, faults)):
@@ -35,6 +36,18 @@ def read_seeds(urls: Sequence[str], file: Path | None, origins: AllowedOrigins =
     if not (found := list(dict.fromkeys([*urls, *listed.values()]))):
         raise UsageError("name the seeds, as in `riffle crawl https://example.org/`, or a file of them with --seeds")
     return found
+
+
+def first_seeds() -> list[str]:
+    """Return the seeds for an index that has none (`streams/crawl/first_seeds.txt`)."""
+    return [url for _, url in _seeds_in(FIRST_SEEDS.read_text(encoding="utf-8"))]
+
+
+def _seeds_in(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the seeds of a text, each with the number of its line."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if seed := _COMMENT.sub("", line).strip(_AROUND):
+            yield number, seed
 
 
 def _fault_of(url: str, origins: AllowedOrigins) -> str:
