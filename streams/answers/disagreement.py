@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import combinations
 
 from streams.answers.answer_form import form_of, has_form
 from streams.answers.confidence import Judged
@@ -117,6 +118,13 @@ MAX_BEHIND = 2.0
 """Maximum distance of a statement's value below the best one's (logit) at which it is an answer, too."""
 MAX_ANSWERS = 3
 COMPARED_FORMS = ("time", "number")
+
+
+def differ(question: str, texts: Sequence[str]) -> bool:
+    """Return whether two texts, each of another page, give different values of the kind that the question asks for."""
+    form = form_of(question)
+    stated = [stated_in(text, question) for text in texts] if form in COMPARED_FORMS else []
+    return any(is_same(one, other, form) is False for one, other in combinations(stated, 2))
 
 
 def side_by_side(question: str, judged: Sequence[Judged]) -> tuple[list[Judged], int]:

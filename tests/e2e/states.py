@@ -90,7 +90,7 @@ STATES = {
         State("answer", _search(QUESTION), shows=".found.answer h2"),
         State("quick", _search("5 miles in km"), shows=".quick .value"),
         State("writing", _search(QUESTION), web="answering", prepare=_look_at_model, shows=".model-answer .writing"),
-        State("written", _search(QUESTION), web="answered", prepare=_look_at_model, shows=".model-answer .sources"),
+        State("written", _search(QUESTION), web="answered", prepare=_look_at_model, shows=".model-answer .note"),
         State("filters", _search("write-ahead log"), prepare=_open_filters, has_menu=True, shows=".filters form"),
         State(
             "menu", _search("write-ahead log", "&host=sqlite.org"), prepare=_open_menu, has_menu=True, shows=".signals"

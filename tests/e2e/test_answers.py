@@ -94,7 +94,7 @@ async def test_an_answer_that_a_model_writes_late_moves_nothing(
             assert await tab.evaluate("document.querySelector('.model-answer .said').innerText.trim()") == ""
             places = [before, await tab.evaluate(top)]
             seen.set()
-            await tab.until("document.querySelector('.model-answer .sources') !== null")
+            await tab.until("document.querySelector('.model-answer .note') !== null")
             assert [*places, await tab.evaluate(top)] == [before] * 3
             box = "document.querySelector('.model-answer').getBoundingClientRect().bottom"
             assert await tab.evaluate(f"{box} <= {top}"), "it is above the results"

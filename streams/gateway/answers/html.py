@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from streams.answers.choices import Chosen
 from streams.answers.criteria import LEAST, clean_criterion
+from streams.answers.disagreement import differ
 from streams.answers.evidence import Evidence
 from streams.answers.follow_up import clean_turns, search_of_turns
 from streams.answers.writer import Outcome
@@ -254,14 +255,18 @@ class AnswerSection:
         Where the model chose nothing, the quoted answer stands, if there is one: on a page of results it stands above.
         """
         shown: list[Evidence] = []
+        of_pages: dict[UUID, str] = {}
         is_prose = self._answers.writes_prose
         yield self._views.render("_model_head.html", request, heading=heading, is_prose=is_prose)
         async with aclosing(running.chosen) as chosen:  # type: ignore[type-var]  # generators can be closed
             async for each in chosen:
+                of_pages.setdefault(each.evidence.page_id, each.text)
                 yield self._views.render("_model_sentence.html", request, **_values(each, shown))
+        disagree = bool(turns) and differ(turns[-1], [*of_pages.values()])
         quoted = await running.quoted() if turns and not is_beside else None
         values = {"reason": reason_of(running.outcome), "shown": shown, "outcome": running.outcome, "turns": turns}
-        yield self._views.render("_model_end.html", request, **values, is_prose=is_prose)
+        ways = {"is_prose": is_prose, "is_beside": is_beside, "disagree": disagree}
+        yield self._views.render("_model_end.html", request, **values, **ways)
         if quoted:
             beside = {"found": quoted, "answer": {"quick": None}, "leave": plain_link}
             yield self._views.render("_beside_answer.html", request, **beside)
