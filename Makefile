@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick servers faults check lint types imports rules lowest platforms chart images apply-check cluster-check subscribers programs clients chat sbom weights packages site signers workflows audit format lock schemas bench clean
+.PHONY: help setup demo test quick servers faults check lint types imports rules lowest platforms chart images apply-check cluster-check subscribers programs clients chat sbom weights packages site signers scanner workflows audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -28,6 +28,7 @@ PROMTOOL := github.com/prometheus/prometheus/cmd/promtool
 COSIGN := github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 ORAS := oras.land/oras/cmd/oras@v1.3.6
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+OSV_SCANNER := github.com/google/osv-scanner/v2/cmd/osv-scanner@v2.6.0
 ASYNCAPI_PARSER := @asyncapi/parser@3.6.6
 # They ask the gateway as Tavily's.
 NODE_PROGRAMS := @tavily/core@0.7.13 @langchain/core@1.2.8 @langchain/textsplitters@1.0.2 axios@1.21.1
@@ -254,6 +255,10 @@ signers: ## Build cosign and oras, which sign a release and publish the page of 
 	@mkdir -p .tools
 	@for tool in $(COSIGN) $(ORAS); do GOBIN=$(CURDIR)/.tools GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $$tool || exit 1; done
 
+scanner: ## Build the scanner of images for `make audit ARGS="--image NAME"` into .tools (needs Go).
+	@mkdir -p .tools
+	@GOBIN=$(CURDIR)/.tools GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $(OSV_SCANNER)
+
 workflows: .tools/actionlint ## Check the workflows of CI (needs Go).
 	@.tools/actionlint .github/workflows/*.yml
 
@@ -286,6 +291,8 @@ lock: setup ## Resolve the locks again after a change of pyproject.toml.
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/production.txt -o requirements/triton.txt
 	@$(BIN)/uv pip compile -q requirements/map.in --no-deps --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/lock.txt -o requirements/map.txt
+	@$(BIN)/uv pip compile -q requirements/local.in --no-deps --universal --python-version 3.12 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/lock.txt -o requirements/local.txt
 	@$(BIN)/uv pip compile -q requirements/chat.in --no-deps --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/chat.txt
 	@$(BIN)/uv pip compile -q requirements/programs.in --universal --python-version 3.11 \

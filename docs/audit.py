@@ -3,7 +3,8 @@
 `pip-audit` asks about Python's packages. Where its source does not know a package, as behind a mirror without
 advisories, it reports success. So this script counts the packages that the source answered about, and fails if one was
 not asked. Jars, Go modules and actions are asked about at OSV (`docs.advisories`), and each version outside of
-Python's locks has a day until which it is mended (`docs.versions`).
+Python's locks has a day until which it is mended (`docs.versions`). What an image holds, its Debian packages above all,
+is asked about when the image is named: `--image NAME`, with the scanner that `make scanner` builds.
 """
 
 import argparse
@@ -24,6 +25,8 @@ LOCKS = ("production", "triton", "models", "map", "chat")
 """The locks of what a user runs."""
 SOURCES = ("pypi", "osv")
 CLEAN, VULNERABLE, NOT_ASKED = 0, 1, 3
+IMAGE = "image "
+SCANNER = ROOT / ".tools" / "osv-scanner"
 OLD = VULNERABLE
 """A version beyond its support gets no advisories any more, so it counts as vulnerable."""
 
@@ -43,9 +46,11 @@ class Answer:
     """Why there is no answer at all."""
 
     @property
-    def file(self) -> str:
-        """The file of `requirements` that was asked about."""
-        return self.lock if "." in self.lock else f"{self.lock}.txt"
+    def place(self) -> str:
+        """The file, or the image, that was asked about."""
+        if self.lock.startswith(IMAGE):
+            return self.lock
+        return f"requirements/{self.lock if '.' in self.lock else f'{self.lock}.txt'}"
 
 
 def main() -> int:
@@ -60,12 +65,16 @@ def main() -> int:
         type=date.fromisoformat,
         help="DAY (YYYY-MM-DD) on which all versions must be mended. Default: today",
     )
+    parser.add_argument(
+        "--image", metavar="NAME", action="append", default=[], help="an image whose packages are asked about"
+    )
     parser.add_argument("--versions-only", action="store_true", help="look at the days alone, and ask nobody")
     chosen = parser.parse_args()
     versions = read_versions()
     lines, status = report_ages(versions, chosen.date)
     if not chosen.versions_only:
         answers = [*(ask(chosen.program, lock, chosen.source) for lock in LOCKS), ask_others(versions, chosen.osv)]
+        answers += [ask_image(str(SCANNER), image) for image in chosen.image]
         found, of_answers = report(answers)
         lines, status = [*lines, *found], VULNERABLE if VULNERABLE in (status, of_answers) else max(status, of_answers)
     sys.stdout.write("\n".join(lines) + "\n")
@@ -87,6 +96,27 @@ def ask_others(versions: Sequence[Version], address: str) -> Answer:
         return Answer("versions.toml", len(packages), found=tuple(ask_osv(packages, address)))
     except (OSError, ValueError) as error:
         return Answer("versions.toml", 0, error=f"{address} gave no whole answer: {error}")
+
+
+def ask_image(program: str, image: str) -> Answer:
+    """Return what OSV says about the packages in an image of this machine, or in a file of one (`NAME.tar`)."""
+    kind = ["--archive"] if image.endswith(".tar") else []
+    command = [program, "scan", "image", *kind, "--all-packages", "--format", "json", image]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        found = json.loads(done.stdout)["results"]
+    except OSError as error:
+        return Answer(f"{IMAGE}{image}", 0, error=f"no scanner ({error}): make scanner")
+    except (json.JSONDecodeError, KeyError):
+        return Answer(f"{IMAGE}{image}", 0, error=(done.stderr.strip().splitlines() or ["no answer"])[-1])
+    packages = [package for result in found or () for package in result.get("packages", ())]
+    lines = [
+        f"{one['package']['name']} {one['package']['version']}: {vulnerability['id']}"
+        for one in packages
+        for vulnerability in one.get("vulnerabilities", ())
+    ]
+    error = "" if packages else "the scanner found no package in it"
+    return Answer(f"{IMAGE}{image}", len(packages), found=tuple(lines), error=error)
 
 
 def ask(program: str, lock: str, source: str) -> Answer:
@@ -125,14 +155,14 @@ def report(answers: Sequence[Answer]) -> tuple[list[str], int]:
     """Return the lines to print and the exit status. A vulnerability is worse than a package without an answer."""
     lines: list[str] = []
     for answer in answers:
-        lines += [f"VULNERABLE requirements/{answer.file}: {line}" for line in answer.found]
+        lines += [f"VULNERABLE {answer.place}: {line}" for line in answer.found]
         if answer.error:
-            lines.append(f"NOT CHECKED requirements/{answer.file}: {answer.error}")
+            lines.append(f"NOT CHECKED {answer.place}: {answer.error}")
         elif answer.unknown:
             all_of_it = answer.asked + len(answer.unknown)
             names = ", ".join(answer.unknown[:5]) + (", ..." if len(answer.unknown) > 5 else "")
             lines.append(
-                f"NOT CHECKED requirements/{answer.file}: the source of advisories does not know "
+                f"NOT CHECKED {answer.place}: the source of advisories does not know "
                 f"{len(answer.unknown)} of {all_of_it} packages ({names})"
             )
     asked = sum(answer.asked for answer in answers)

