@@ -7,12 +7,14 @@ objects without an effect (`--dry-run=server`).
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.chart.api_server import ApiServer, definitions_of, is_built, running
 from tests.chart.rendering import CHART, VALUES, Object, of_kind, render
+from tests.chart.test_kafka_sasl import PLAIN
 from tests.chart.test_overlays import OVERLAYS, objects, rendered, values
 
 pytestmark = [
@@ -38,6 +40,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def bare_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """A server without any custom resource: no operator was ever installed there."""
+    with running(tmp_path_factory.mktemp("bare")) as server:
+        yield server
+
+
 def as_text(things: list[Object]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": things})
 
@@ -54,6 +63,12 @@ def value_file(values: str) -> Path:
 def without_changes(output: str) -> list[str]:
     """The lines of kubectl about objects that it changed."""
     return [line for line in output.splitlines() if line and not line.endswith("serverside-applied")]
+
+
+@pytest.mark.parametrize("changes", PLAIN.values(), ids=PLAIN)
+def test_a_server_without_operators_takes_the_chart(bare_server: ApiServer, changes: dict[str, Any]) -> None:
+    namespace(bare_server, "search", RESTRICTED)
+    bare_server.apply(as_text(render("minimal", changes)), "--dry-run=server")
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
