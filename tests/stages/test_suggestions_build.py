@@ -192,6 +192,18 @@ async def test_labels_of_entities_are_suggested_the_widely_known_first() -> None
     assert await asked(stores, "tid") == ["tide", "tidewater"]
 
 
+async def test_labels_of_entities_are_suggested_in_each_language_that_they_have() -> None:
+    stores = memory_stores()
+    labels = {"de": "Gezeiten", "ru": "Приливы", "nl": ""}
+    await stores.entities.put_part("Q1", "wikidata", StoredPart("ref", 1))
+    record = Entity(entity_id="Q1", label="Tide", labels=labels, rank=200)
+    await stores.entities.put("Q1", record.model_dump_json().encode(), 1)
+    await build_all(stores)
+    assert await asked(stores, "gez") == ["gezeiten"]
+    assert await asked(stores, "при") == ["приливы"]
+    assert await asked(stores, "tid") == ["tide"], "once, also for the language that has the same label"
+
+
 async def test_a_second_build_forgets_what_is_gone_and_its_tasks_may_run_twice() -> None:
     stores = memory_stores()
     await store_page(stores, "https://a.example/", "Tide tables", "Text.")

@@ -242,7 +242,7 @@ async def _map_queries(stores: Stores, job: Job, number: int) -> int:
 
 
 async def _map_entities(stores: Stores, job: Job) -> int:
-    """Read the labels of all entities. The language of a label is not known: it is in the lists of all languages."""
+    """Read the labels of all entities: the own one, whose language is not known, and one for each language."""
     sums: Sums = {}
     former: set[str] = set()
     position: int | None = 0
@@ -262,7 +262,7 @@ async def _map_entities(stores: Stores, job: Job) -> int:
 
 
 def _add_entity(sums: Sums, record: bytes) -> bool:
-    """Add the label of an entity. Returns False for a record that is no entity of its own, or is damaged."""
+    """Add the labels of an entity. Returns False for a record that is no entity of its own, or is damaged."""
     try:
         entity = read_record(record)
     except PoisonError:
@@ -271,6 +271,9 @@ def _add_entity(sums: Sums, record: bytes) -> bool:
     if entity.kind != "entity" or entity.redirect or not text:
         return False
     add_to(sums, ("", text), Sum(entities=1 + entity.rank))
+    for language, label in entity.labels.items():  # an empty one is the own label
+        if translated := normalize_query(label):
+            add_to(sums, (language, translated), Sum(entities=1 + entity.rank))
     return True
 
 
