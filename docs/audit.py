@@ -21,7 +21,7 @@ from docs.advisories import OSV, ask_osv, packages_of
 from docs.versions import Version, read_versions
 
 ROOT = Path(__file__).parents[1]
-LOCKS = ("production", "triton", "models", "map", "chat")
+LOCKS = ("production", "local", "triton", "models", "map", "chat")
 """The locks of what a user runs."""
 SOURCES = ("pypi", "osv")
 CLEAN, VULNERABLE, NOT_ASKED = 0, 1, 3
