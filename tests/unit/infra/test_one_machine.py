@@ -88,6 +88,7 @@ def test_the_image_runs_the_local_stack_with_settings_that_are_valid(
     assert (settings.gateway.host, settings.gateway.port) == ("0.0.0.0", 8080)
     assert settings.runtime.health_host == "127.0.0.1"
     assert str(settings.kafka.bootstrap).startswith("localhost"), "the stack names its own servers"
+    assert "unset RIFFLE_RUNTIME__HEALTH_PORT;" in text, "the base has one port, and the supervisor asks another one"
     called = re.findall(r"\briffle (up|down|status)\b", text[text.index("HEALTHCHECK") :])
     assert {"up", "down"} <= set(called) <= set(COMMANDS)
 
