@@ -30,6 +30,12 @@ MAX_ANSWER_BYTES = 64 * 1024
 POD_IDENTITY_HOSTS = ("169.254.170.23", "169.254.170.2", "fd00:ec2::23", "localhost", "127.0.0.1")
 """Hosts that may be asked for keys without encryption: they are on the same machine."""
 _REGION = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]{1,40})\.amazonaws\.com(?:\.cn)?:")
+_STS_FIELDS = (
+    re.compile("<AccessKeyId>([^<]{1,8192})<"),
+    re.compile("<SecretAccessKey>([^<]{1,8192})<"),
+    re.compile("<SessionToken>([^<]{1,8192})<"),
+)
+"""The keys in an answer of STS (XML), in the order of `Keys`."""
 _ALGORITHM, _SERVICE = "AWS4-HMAC-SHA256", "kafka-cluster"
 
 
@@ -110,11 +116,11 @@ def _line_of(file: str) -> str:
 
 def keys_of_sts(answer: str) -> Keys:
     """Return the keys in an answer of STS. Raises ValueError without them."""
-    found = [re.search(f"<{name}>([^<]{{1,8192}})</", answer) for name in ("AccessKeyId", "SecretAccessKey")]
-    session = re.search("<SessionToken>([^<]{1,8192})</", answer)
-    if not (found[0] and found[1] and session):
+    found = [pattern.search(answer) for pattern in _STS_FIELDS]
+    values = [each[1] for each in found if each]
+    if len(values) < len(_STS_FIELDS):
         raise ValueError("the answer of STS has no keys")
-    return Keys(found[0][1], found[1][1], session[1])
+    return Keys(*values)
 
 
 async def _ask(method: str, address: str, headers: Mapping[str, str], form: Mapping[str, str]) -> str:

@@ -33,7 +33,7 @@ for name in COMMANDS:
 NO_KAFKA, NO_CASSANDRA = "Kafka at .* doesn't answer", "Cassandra at .* can't be reached"
 NO_GATEWAY, NO_STACK = "gateway at .* doesn't answer", "No stack runs"
 NO_LOCAL = r"pip install 'PATH_OF_THE_CLONE\[local\]'"
-NO_WEIGHTS = r"the model of all-MiniLM-L6-v2 was found in none of .*riffle-model-minilm"
+NO_WEIGHTS = r"the model of all-minilm-l6-v2 was found in none of .*riffle-model-minilm"
 LANGUAGES = Path(__file__).parents[2] / "streams/gateway/messages"
 MODELS = "environment/lib/python3*/site-packages/streams/_models"
 
