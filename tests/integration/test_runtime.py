@@ -384,6 +384,7 @@ async def test_a_worker_that_is_stopped_while_kafka_is_away_ends_and_writes_few_
             worker = run.start_worker(pause_seconds=0.05)
             await run.ask(range(100))
             await run.until_handled(10)
+            follower = topic_reader.Follower(run.settings, (Asked,))
             # Other tests of this process have a broker, too.
             own = str(tmp_path / "servers")
             (broker,) = [
@@ -395,10 +396,20 @@ async def test_a_worker_that_is_stopped_while_kafka_is_away_ends_and_writes_few_
             await run.until_logged("aiokafka", worker=0)
             worker.send_signal(signal.SIGTERM)
             assert await asyncio.to_thread(worker.wait, DEADLINE_SECONDS) == 0
+            await asyncio.to_thread(until_it_is_seen, follower)
+            follower.close()
         finally:
             run.stop()
     lines = (tmp_path / "worker-0.log").read_text().splitlines()
     assert len(lines) < 10 * LINES_PER_LIBRARY, "in some minutes, of few libraries"
+
+
+def until_it_is_seen(follower: topic_reader.Follower) -> None:
+    """Poll until the follower knows that the brokers are away: who waits for events learns of it soon."""
+    began = time.monotonic()
+    while follower.away_since is None:
+        assert list(follower.poll(0.5)) == []
+        assert time.monotonic() - began < DEADLINE_SECONDS
 
 
 async def test_a_missing_permission_stops_the_worker_with_its_message(run: Run) -> None:

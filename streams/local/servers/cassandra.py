@@ -1,5 +1,6 @@
 """Apache Cassandra as a single node."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,6 +34,7 @@ TIMER_SLACK = 250
 """Maximum delay of Cassandra's timers (microseconds). At least one of its threads does not sleep until work comes: it
 looks for work with pauses of 10 microseconds. With the kernel's own slack of 50 it looked 6,000 times a second, half of
 Cassandra's CPU time while pages are indexed. With 1,000, reads take three times as long."""
+PIECE_BYTES = 1 << 20
 # The packages that Cassandra needs access to, from its own conf/jvm17-server.options.
 _EXPORTS = (
     "java.base/jdk.internal.misc java.base/jdk.internal.ref java.base/java.lang.ref java.base/sun.nio.ch "
@@ -79,12 +81,15 @@ client_encryption_options:
 
 
 def remove_empty_segments(commit_log: Path) -> None:
-    """Remove the segments of the commit log that have no byte, and so no write.
+    """Remove the segments of the commit log that nothing was written to: without a byte, or only with zeros.
 
-    A node that starts on a full disk leaves such segments behind, and refuses each start that finds them.
+    A node that ends or starts on a full disk leaves such segments behind, and refuses each start that finds them. A
+    segment begins with its own description, so one with a write has other bytes.
     """
     for segment in commit_log.glob("CommitLog-*.log"):
-        if segment.stat().st_size == 0:
+        with segment.open("rb") as file:
+            is_empty = not any(piece.strip(b"\0") for piece in iter(partial(file.read, PIECE_BYTES), b""))
+        if is_empty:
             segment.unlink()
 
 
@@ -97,7 +102,10 @@ class Cassandra:
     ready_timeout_seconds = 180.0
     hints: Hints = (
         ("saved cluster name", "Its data belongs to another cluster. `riffle down --clean` starts with empty data."),
-        ("CommitLogReplayException", "Its commit log is damaged. `riffle down --clean` starts with empty data."),
+        *(
+            (sign, "Its commit log is damaged. `riffle down --clean` starts with empty data.")
+            for sign in ("CommitLogReplayException", "CommitLogReadException")
+        ),
     )
 
     def __init__(self, data: Path, tls: Identities | None = None) -> None:

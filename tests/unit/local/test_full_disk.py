@@ -7,13 +7,13 @@ What each process writes, and what it does on a full disk:
     gateway      its log, and nothing else after its start: serves on
     commands     their reports and marks of progress: end with the system's error, and are repeated by a person
 
-The servers end, and start again with room (tests/faults). Their stages wait meanwhile: no room is an outage.
+The servers end, and start again with room: tests/faults/test_full_file_system.py. Their stages wait meanwhile, since no
+room is an outage.
 """
 
 import errno
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -40,45 +40,27 @@ from streams.logs import configure_logging
 from streams.runtime.brake import Brake
 from streams.runtime.records import Incoming
 from streams.settings import Settings
+from tests.file_system import FILLER, fill, mounted
 
 PATIENCE_SECONDS = 60.0
-FILLER = "filler"
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of two megabytes in memory."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    as_root: list[str] = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    try:
-        done = subprocess.run([*as_root, *command], capture_output=True, text=True, check=False)
-    except OSError as error:
-        pytest.skip(f"nobody can mount here: {error}")
-    if done.returncode:
-        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
-    try:
+    with mounted(tmp_path / "disk", "2m") as folder:
         yield folder
-    finally:
-        subprocess.run([*as_root, "umount", "--lazy", str(folder)], check=True)
 
 
 @contextmanager
 def full(disk: Path) -> Iterator[None]:
     """Leave no byte free."""
     with pytest.raises(OSError, match="No space"):
-        _fill(disk / FILLER)
+        fill(disk / FILLER)
     with pytest.raises(OSError, match="No space"):
         (disk / "one byte").write_bytes(b"1")
     yield
     (disk / FILLER).unlink()
-
-
-def _fill(path: Path) -> None:
-    with path.open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(65_536))
 
 
 class Idle(SimpleNamespace):

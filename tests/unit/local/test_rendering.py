@@ -63,15 +63,22 @@ def test_a_request_to_the_local_cassandra_ends_by_its_clients_deadline() -> None
     assert min(seconds.values()) > 2 * CassandraSettings().request_timeout_seconds
 
 
-def test_segments_of_the_commit_log_without_a_byte_are_removed(tmp_path: Path) -> None:
-    names = {"CommitLog-7-1.log": b"a write", "CommitLog-7-2.log": b"", "other.txt": b""}
+def test_segments_of_the_commit_log_without_a_write_are_removed(tmp_path: Path) -> None:
+    """A node that meets a full disk leaves the length of a segment behind, and no byte of it."""
+    zeros = bytes(cassandra.PIECE_BYTES + 1)
+    names = {
+        "CommitLog-7-1.log": zeros + b"a write",
+        "CommitLog-7-2.log": b"",
+        "CommitLog-7-3.log": zeros,
+        "other": b"",
+    }
     for name, content in names.items():
         (tmp_path / name).write_bytes(content)
 
     cassandra.remove_empty_segments(tmp_path)
     cassandra.remove_empty_segments(tmp_path / "not made yet")
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["CommitLog-7-1.log", "other.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["CommitLog-7-1.log", "other"]
 
 
 def test_cassandra_keeps_everything_below_its_data_folder() -> None:
