@@ -110,11 +110,20 @@ def withdrawal(record: PageRecord, now: int) -> Removed:
     return replace(record.removed, withdrawn=requested(record), at=max(now, record.removed.at + 1))
 
 
+def _was_erased_later(record: PageRecord, generation: int) -> bool:
+    """Return True if a removal on request, or its withdrawal, was written after a visit of this generation began.
+
+    A visit that begins behind the removal and is not read before the erasure loses its text to it, too.
+    """
+    asked = max(requested(record), withdrawn(record))
+    return asked >= 0 and max(asked, record.removed.at) >= generation
+
+
 async def blob_of_page(blobs: Blobs, pages: Pages, event: Any, ref: str) -> bytes:
     """Return the blob that an event of a page refers to. Raises PageErased or MissingBlob if it is missing."""
     try:
         return await blobs.get(ref)
     except MissingBlob as missing:
-        if was_erased(await pages.get(event.page_id), event.generation):
+        if _was_erased_later(await pages.get(event.page_id), event.generation):
             raise PageErased(f"page {event.page_id} was removed on request") from missing
         raise

@@ -14,7 +14,7 @@ from schemas import PageDeduplicated, PageEmbedded, PageFetched, PageIndexed, Pa
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
 from streams.dedup.sandbox_tasks import TASKS
-from streams.errors import MissingBlob, TransientError
+from streams.errors import MissingBlob, PageErased, TransientError
 from streams.ledger.history import history_of
 from streams.ledger.status import status_of
 from streams.maintenance.erasure import Erased, Eraser
@@ -25,8 +25,8 @@ from streams.settings import Settings, TritonSettings
 from streams.stores.blobs import is_of_page
 from streams.stores.opener import memory_stores, open_stores
 from streams.stores.packing import pack
-from streams.stores.page_record import Normalized
-from streams.stores.removals import is_held_back, withdrawal
+from streams.stores.page_record import Normalized, PageRecord
+from streams.stores.removals import blob_of_page, is_held_back, withdrawal
 from streams.stores.rows import pack_row
 from streams.stores.searched_model import ASK_AGAIN_SECONDS
 from streams.topology import STAGES
@@ -555,3 +555,23 @@ async def test_a_missing_blob_is_an_error_unless_its_page_was_removed_on_request
         return
     with pytest.raises(MissingBlob):
         await journey.handle(event, 40)
+
+
+@pytest.mark.parametrize(
+    ("generation", "reason", "error"),
+    [
+        pytest.param(4, "request", PageErased, id="before the removal"),
+        pytest.param(6, "request", PageErased, id="between the removal and the erasure"),
+        pytest.param(9, "request", MissingBlob, id="after the erasure: its blob is lost"),
+        pytest.param(4, "gone", MissingBlob, id="nobody erased the page"),
+    ],
+)
+async def test_a_visit_that_an_erasure_meets_has_no_effect_and_is_no_dead_letter(
+    generation: int, reason: str, error: type[Exception]
+) -> None:
+    stores, page = memory_stores(), page_id(A)
+    removed = PageRecord({}).removed
+    await stores.pages.put(page, replace(removed, url=A, generation=5, reason=reason, at=8, stored={}), 8)
+    event = PageFetched(page_id=page, url=A, host="a.test", outcome="ok", generation=generation)
+    with pytest.raises(error):
+        await blob_of_page(stores.blobs, stores.pages, event, "ab" * 32)
