@@ -22,10 +22,10 @@ from tests.faults.at_rest import dead_letters, until_idle
 from tests.faults.processes import RIFFLE, STACK_SETTINGS, until_healthy
 from tests.file_system import FILLER, fill, mounted
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_500)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.night, pytest.mark.timeout(1_500)]
 
 SIZE = "1200m"
-FULL_SECONDS = 45.0
+FULL_SECONDS = 30.0
 IDLE_SECONDS = 300.0
 PAGES = 12
 HOST = "full.test"
