@@ -20,7 +20,6 @@ from streams.local.servers.kafka import RETENTION_BYTES
 from streams.local.servers.server import BUSY_WEIGHT
 from streams.local.supervision.watched import QUIET_SECONDS, REFUSALS, SERVER_SPIN_CPU_SECONDS, SPIN_CPU_SECONDS
 from streams.pages.text.normal_forms import MAX_MARKS
-from streams.resources import FULL_LOAD
 from streams.runtime.brake import MAX_STRIKES, WATCHED_RECORDS
 from streams.runtime.breaker import MAX_PROBE_SECONDS
 from streams.runtime.faust_app import MAX_WAITING_EVENTS
@@ -58,7 +57,7 @@ SENTENCES: list[tuple[str, str]] = [
         "concepts/reliability.md",
         f"without progress for `RIFFLE_RUNTIME__STALL_SECONDS` ({TIMES[START_STALLS]} that at a start)",
     ),
-    ("concepts/reliability.md", f"up to {MAX_WAITING_EVENTS:,} records that it has polled and not handled"),
+    ("concepts/reliability.md", f"at most {MAX_WAITING_EVENTS:,} events that it has not acknowledged"),
     ("concepts/reliability.md", f"After {WATCHED_RECORDS:,} records only suspects are noted"),
     ("concepts/reliability.md", f"A suspect during which the process ended {TIMES[MAX_STRIKES]}"),
     (
@@ -66,7 +65,6 @@ SENTENCES: list[tuple[str, str]] = [
         f"restarted after {TIMES[REFUSALS].split()[0]} red answers in a row, after {SPIN_CPU_SECONDS:g} s of CPU time "
         f"without an answer (a server {SERVER_SPIN_CPU_SECONDS:,.0f} s, Triton any), or after {QUIET_SECONDS:g} s",
     ),
-    ("concepts/reliability.md", f"(a load of {FULL_LOAD:g} for each core)"),
     ("concepts/reliability.md", f"`RIFFLE_CRAWL__CLOCK_BOUND_SECONDS` ({CRAWL.clock_bound_seconds:g})"),
     (
         "concepts/reliability.md",
