@@ -88,6 +88,14 @@ async def use_every_tool(client: "Client") -> None:
     assert [each["url"] for each in (await call(client, "similar", page=URL))["results"]] == ["https://other.example/"]
     answer = await call(client, "answer", question="15% of 80")
     assert (answer["answer"], answer["kind"]) == ("12", "calculation")
+    question = "What is statement number 3 about the log, and which statement is another one?"
+    researched = await call(client, "research", question=question, searches=2)
+    assert [part["question"] for part in researched["parts"]] == question.rstrip("?").split(", and ")
+    assert {each["url"] for part in researched["parts"] for each in part["statements"]} == {
+        URL,
+        "https://other.example/",
+    }
+    assert (researched["searches"], researched["calls"], researched["end"]) == (2, 0, "one-round")
     fetched = await call(client, "fetch", id=str(PAGE))
     assert (fetched["id"], fetched["url"], fetched["text"]) == (str(PAGE), URL, "\n\n".join(TEXTS))
     page = await call(client, "page", page=URL)
@@ -323,6 +331,16 @@ def test_the_entry_of_the_registry_is_of_this_version() -> None:
     [remote] = entry["remotes"]
     assert set(re.findall(r"{(\w+)}", remote["url"])) == set(remote["variables"])
     assert remote["url"].endswith(PATH)
+
+
+async def test_a_question_in_steps_has_no_text_that_is_kept_from_models() -> None:
+    made = await tower_stores({TOWER: ("noai",)})
+    async with served(made) as address, connected(address) as client:
+        found = await call(client, "research", question=QUESTION)
+    statements = [each for part in found["parts"] for each in part["statements"]]
+    assert statements
+    assert TOWER not in {each["url"] for each in statements}
+    assert "120 metres" not in json.dumps(found)
 
 
 async def test_a_request_without_a_call_is_answered_at_once(stores: Stores) -> None:
