@@ -269,7 +269,7 @@ async def test_a_link_leads_only_to_pages_that_the_index_has_and_the_reader_sees
     others = [*given, Link(TOWER, "itself"), Link("javascript:x()", "script"), Link(NOTES, "menu", in_content=False)]
     made = await stores([*STATEMENTS, statement(hidden, "The vault is below the tower.")], links={TOWER: others})
     limited = Visible(("",), hidden=("hidden.test",))
-    [page, *_] = await reads_of(made).search("Quill tower")
+    [page, *_] = (await reads_of(made).search("Quill tower")).evidence
     assert [each.url for each in await reads_of(made).links(page)] == [BRIDGE, hidden]
     assert [each.url for each in await reads_of(made, limited).links(page)] == [BRIDGE]
     way = WayOn("link", hidden, page_id(hidden))
@@ -290,7 +290,7 @@ async def test_what_stands_around_a_statement_is_of_its_page_and_in_its_order() 
 async def test_similar_pages_are_read_without_those_that_ask_for_no_copies() -> None:
     made = await stores()
     reads = reads_of(made)
-    [page, *_] = await reads.search("Quill tower")
+    [page, *_] = (await reads.search("Quill tower")).evidence
     assert {each.page_id for each in await reads.similar(page, "bridge")} == {page_id(BRIDGE), page_id(NOTES)}
     closed = reads_of(await stores(directives={TOWER: ("noarchive",)}))
     assert await closed.similar(page, "bridge") == ()

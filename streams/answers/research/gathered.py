@@ -44,6 +44,8 @@ class Gathered:
     kept: list[Chosen] = field(default_factory=list)
     """The statements that are shown."""
     confidence: float = 0.0
+    missing: tuple[str, ...] | None = None
+    """The words that no page has, if no search for the part was without such words. None: nothing was searched yet."""
 
     def add(self, evidence: Iterable[Evidence]) -> int:
         """Add statements, and return how many of them were not known."""
@@ -52,6 +54,10 @@ class Gathered:
             if len(self.found) < MAX_GATHERED:
                 self.found.setdefault(each.id, each)
         return len(self.found) - before
+
+    def note_missing(self, missing: tuple[str, ...]) -> None:
+        """Note the words of a search that no page has."""
+        self.missing = missing if self.missing is None or not missing else self.missing
 
     def judged(self, parameters: Parameters) -> tuple[float, list[Judged]]:
         """Return the confidence of the best statement, and the statements that may answer, the best first."""
@@ -114,7 +120,8 @@ class Gathered:
             statements=tuple(self.kept),
             confidence=round(self.confidence, 3),
             by="model" if self.chosen else "order",
-            is_open=not self.chosen and (not self.kept or self.confidence < MIN_CONFIDENCE),
+            is_open=bool(self.missing) or (not self.chosen and (not self.kept or self.confidence < MIN_CONFIDENCE)),
+            missing=self.missing or (),
         )
 
     def _keep(self, chosen: Chosen, shown: set[str]) -> None:

@@ -42,11 +42,19 @@ DIVIDE_SHARE = 0.3
 """Maximum share of the time in which the model makes parts: without an answer by then, clauses are searched."""
 
 
+class Searched(NamedTuple):
+    """The outcome of a search."""
+
+    evidence: Sequence[Evidence]
+    missing: tuple[str, ...] = ()
+    """The words of the query that no page has."""
+
+
 class Index(Protocol):
     """The reads of the index for one reader. They raise RiffleError."""
 
-    async def search(self, query: str) -> Sequence[Evidence]:
-        """Return the statements of the first results."""
+    async def search(self, query: str) -> Searched:
+        """Return the statements of the first results, and the words of the query that no page has."""
 
     async def around(self, statement: Evidence, query: str) -> Sequence[Evidence]:
         """Return what stands around a statement in its page."""
@@ -187,7 +195,7 @@ class Researcher:
         query = way.asked if way.kind == "search" else gathered.part.query
 
         async def read(step: Step) -> Step:
-            found = await self._of_way(way, query)
+            found = await self._of_way(way, query) if way.page else await self._search(gathered, query)
             new = gathered.add(found)
             return replace(step, pages=len({each.page_id for each in found}), new=new)
 
@@ -198,10 +206,14 @@ class Researcher:
     async def _of_way(self, way: Way, query: str) -> Sequence[Evidence]:
         if way.kind == "link":
             return await self._index.of_page(way, query)
-        if way.statement is not None:
-            read = self._index.around if way.kind == "around" else self._index.similar
-            return await read(way.statement, query)
-        return await self._index.search(query)
+        assert way.statement is not None, "ways from a page name a statement of it"
+        read = self._index.around if way.kind == "around" else self._index.similar
+        return await read(way.statement, query)
+
+    async def _search(self, gathered: Gathered, query: str) -> Sequence[Evidence]:
+        found = await self._index.search(query)
+        gathered.note_missing(found.missing)
+        return found.evidence
 
     def _choose(self, place: int) -> "_Running":
         gathered = self._gathered[place]

@@ -54,6 +54,8 @@ class Answered:
     """Who chose the statements: the model, or the confidence."""
     is_open: bool = False
     """True: it was not answered. Its statements, if it has some, are only the nearest."""
+    missing: tuple[str, ...] = ()
+    """Words of it that no page has."""
 
 
 @dataclass(slots=True)

@@ -107,6 +107,7 @@ def _of_part(part: Answered) -> dict[str, Any]:
         "text": part.text,
         "queries": part.queries,
         "open": part.is_open,
+        "missing": part.missing,
         "by": part.by,
         "confidence": part.confidence,
         "statements": [_of_chosen(each) for each in part.statements],

@@ -8,6 +8,7 @@ from uuid import UUID
 from schemas.ids import page_id
 from streams.answers.evidence import Evidence, evidence_near, evidence_of
 from streams.answers.research.following import Link, Way
+from streams.answers.research.loop import Searched
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.gateway.content.reading import PageContent
 from streams.gateway.content.similar import similar_pages
@@ -40,11 +41,11 @@ class IndexReads:
     on_partial: Callable[[], None]
     """Called when a part of a search failed."""
 
-    async def search(self, query: str) -> Sequence[Evidence]:
+    async def search(self, query: str) -> Searched:
         found = await self.service.find(query[:MAX_QUERY_CHARS], self.visible)
         if found.failed:
             self.on_partial()
-        return evidence_of(found)
+        return Searched(evidence_of(found), found.missing)
 
     async def around(self, statement: Evidence, query: str) -> Sequence[Evidence]:
         found = await self._nearest(statement.page_id, query, MAX_STATEMENTS, words=False)

@@ -138,6 +138,7 @@ class PartResult(BaseModel):
 
     question: str
     open: bool = Field(description="True: it was not answered; its statements, if there are some, are the nearest.")
+    missing: list[str] = Field(default_factory=list, description="Words of it that no page has.")
     statements: list[PartSource]
 
 
@@ -333,7 +334,7 @@ def _to_part(part: Any) -> PartResult:
         )
         for each in allowed
     ]
-    return PartResult(question=part["text"], open=part["open"], statements=statements)
+    return PartResult(question=part["text"], open=part["open"], missing=part["missing"], statements=statements)
 
 
 def to_sentences(written: Any) -> list[Sentence]:

@@ -11,7 +11,7 @@ from streams.answers.evidence import Evidence
 from streams.answers.research.bounds import Bounds
 from streams.answers.research.dividing import read_parts, read_search
 from streams.answers.research.following import Link, Way, chosen_way, texts_of, ways_from
-from streams.answers.research.loop import Researcher, Written
+from streams.answers.research.loop import Researcher, Searched, Written
 from streams.answers.research.parts import parts_of
 from streams.answers.research.results import Step
 from streams.errors import DeadlineExceeded, InvalidQuery, RiffleError, SearchUnavailable
@@ -126,13 +126,15 @@ class FakeIndex:
     near: Sequence[Evidence] = ()
     linked: Sequence[Link] = ()
     asked: list[str] = field(default_factory=list)
+    unknown: Sequence[str] = ()
+    """Words that no page has."""
 
-    async def search(self, query: str) -> Sequence[Evidence]:
+    async def search(self, query: str) -> Searched:
         self.asked.append(query)
         found = self.found.get(query, ())
         if isinstance(found, RiffleError):
             raise found
-        return found
+        return Searched(found, tuple(word for word in self.unknown if word in query))
 
     async def around(self, statement: Evidence, query: str) -> Sequence[Evidence]:
         self.asked.append(f"around {statement.text}")
@@ -211,6 +213,18 @@ async def test_one_statement_is_shown_for_one_part_only() -> None:
     ]
 
 
+async def test_a_part_with_a_word_that_no_page_has_is_open() -> None:
+    """Also if a model chose something for it; not if a search in other words has no such word."""
+    made, _ = await research(FakeIndex(FOUND, unknown=["Ember"]), FakeModel(chooses()))
+    assert [(part.is_open, part.missing, part.by) for part in made.research.parts] == [
+        (False, (), "model"),
+        (True, ("Ember",), "model"),
+    ]
+    index = FakeIndex({HIGH: FOUND[HIGH], "bridge architect": FOUND[BY]}, unknown=["Ember"])
+    made, _ = await research(index, FakeModel(chooses(search="bridge architect")))
+    assert [part.is_open for part in made.research.parts] == [False, False]
+
+
 @pytest.mark.parametrize(
     ("error", "fault", "is_partial"),
     [
@@ -279,10 +293,10 @@ async def test_rounds_have_an_end() -> None:
     count = 0
 
     class Endless(FakeIndex):
-        async def search(self, query: str) -> Sequence[Evidence]:
+        async def search(self, query: str) -> Searched:
             nonlocal count
             count += 1
-            return [evidence(f"https://new{count}.test/", f"The Quill tower has {count} doors.")]
+            return Searched([evidence(f"https://new{count}.test/", f"The Quill tower has {count} doors.")])
 
     def write(content: str) -> str:
         return f"quill tower {count}" if "one other search" in content else "NONE"
@@ -327,10 +341,10 @@ async def test_a_model_that_fails_is_asked_no_further_round() -> None:
 
 async def test_time_ends_it() -> None:
     class Slow(FakeIndex):
-        async def search(self, query: str) -> Sequence[Evidence]:
+        async def search(self, query: str) -> Searched:
             if query == BY:
                 await asyncio.sleep(3_600)
-            return FOUND[HIGH]
+            return Searched(FOUND[HIGH])
 
     made, steps = await research(Slow({}), bounds=Bounds(seconds=0.2))
     assert [part.is_open for part in made.research.parts] == [False, True]
@@ -341,12 +355,12 @@ async def test_who_stops_reading_ends_all_that_runs() -> None:
     ended = asyncio.Event()
 
     class Hanging(FakeIndex):
-        async def search(self, query: str) -> Sequence[Evidence]:
+        async def search(self, query: str) -> Searched:
             try:
                 await asyncio.sleep(3_600)
             finally:
                 ended.set()
-            return ()
+            return Searched(())
 
     made = Researcher(ASKED, Hanging({}), None, Bounds(), Budgets(), parameters(), asyncio.get_running_loop().time)
     steps = made.run()
