@@ -24,8 +24,8 @@ FIRST_PAGES = 3
 MAX_BEHIND = 2.0
 """Maximum distance of a statement's value as an answer behind the best value (logits): others do not help."""
 OPEN_BELOW = 0.4
-"""Minimum confidence of a part that counts as answered without a model. Of questions to handbooks, 14 of 84 with an answer
-are below it, and 56 of 84 without one: no other tenth divides them better."""
+"""Minimum confidence of a part that counts as answered without a model. Of questions to handbooks, 14 of 84 with an
+answer are below it, and 56 of 84 without one: no other tenth divides them better."""
 LIKELY = 0.5
 """Minimum confidence of a statement that stands before the choices of a model: it rather answers than not."""
 
