@@ -19,6 +19,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple, Protocol
+from uuid import UUID
 
 from streams.answers import prompts
 from streams.answers.choices import MAX_LINES, ChoiceReader, Chosen, is_about
@@ -118,6 +119,7 @@ class Researcher:
         self._gathered: list[Gathered] = []
         self._bound: End | None = None
         self._steps, self._ends_at = 0, 0.0
+        self._counting, self._withheld = asyncio.Lock(), set[UUID]()
 
     async def run(self) -> AsyncGenerator[Step]:
         """Yield each step when it begins and when it has ended, and fill `research`. Raises nothing."""
@@ -219,12 +221,20 @@ class Researcher:
         gathered = self._gathered[place]
 
         async def choose(step: Step) -> Step:
-            fresh, outcome = gathered.fresh_pages(BEAM, self._parameters), Outcome(())
+            fresh = gathered.fresh_pages(BEAM, self._parameters)
             gathered.asked |= {each.id for page in fresh for each in page}
-            pages = pages_for_model([each for page in fresh for each in page], outcome)
-            self.research.withheld += outcome.withheld
-            of_pages = await asyncio.gather(*(self._choose_of(gathered.part, page) for page in pages))
-            kept = gathered.choose(each for chosen, _ in of_pages for each in chosen)
+            pages = pages_for_model([each for page in fresh for each in page], Outcome(()))
+            self._withheld |= {page[0].page_id for page in fresh} - {page[0].page_id for page in pages}
+            self.research.withheld = len(self._withheld)
+            of_pages = [(list[Chosen](), _no_fault())] * len(pages)
+
+            async def choose_of(place: int) -> None:
+                of_pages[place] = await self._choose_of(gathered.part, pages[place])
+
+            try:
+                await asyncio.gather(*map(choose_of, range(len(pages))))
+            finally:  # what was chosen before the end of the time stays
+                kept = gathered.choose(each for chosen, _ in of_pages for each in chosen)
             return replace(step, pages=len(pages), kept=kept, fault=max((fault for _, fault in of_pages), default=""))
 
         return self._step("choose", place, gathered.part.text, choose)
@@ -318,19 +328,17 @@ class Researcher:
 
     async def _may_call(self, tokens: int) -> bool:
         spent = self.research.spent
-        if spent.calls >= self._bounds.calls:
-            self._bound = self._bound or "calls"
+        async with self._counting:  # the calls of an answer wait until the budget has it
+            if spent.calls >= self._bounds.calls:
+                self._bound = self._bound or "calls"
+            elif spent.tokens + tokens > self._bounds.tokens:
+                self._bound = self._bound or "tokens"
+            elif spent.calls % CALLS_PER_ANSWER == 0 and not await self._budget.may_answer():
+                self._bound = self._bound or "budget"
+            else:
+                spent.calls, spent.tokens = spent.calls + 1, spent.tokens + tokens
+                return True
             return False
-        if spent.tokens + tokens > self._bounds.tokens:
-            self._bound = self._bound or "tokens"
-            return False
-        is_next_answer = spent.calls % CALLS_PER_ANSWER == 0
-        spent.calls, spent.tokens = spent.calls + 1, spent.tokens + tokens
-        if is_next_answer and not await self._budget.may_answer():
-            self._bound = self._bound or "budget"
-            spent.calls, spent.tokens = spent.calls - 1, spent.tokens - tokens
-            return False
-        return True
 
     def _step(self, kind: StepKind, part: int, asked: str, act: Callable[[Step], Awaitable[Step]]) -> "_Running":
         self._steps += 1

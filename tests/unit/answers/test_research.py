@@ -16,6 +16,7 @@ from streams.answers.research.parts import parts_of
 from streams.answers.research.results import Step
 from streams.errors import DeadlineExceeded, InvalidQuery, RiffleError, SearchUnavailable
 from streams.models.chat import Message, ModelUnavailable
+from streams.pages.document.consent import Consent
 from tests.unit.answers.world import evidence
 
 
@@ -330,6 +331,41 @@ async def test_budgets_end_it() -> None:
     model = FakeModel(chooses(wanted="nothing"))
     made, _ = await research(FakeIndex(FOUND), model, budgets=Budgets(answers=0))
     assert (made.research.end, model.asked, made.research.spent.calls) == ("budget", [], 0)
+
+
+async def test_calls_wait_for_the_budget_of_their_answer() -> None:
+    class Slow(Budgets):
+        async def may_answer(self) -> bool:
+            await asyncio.sleep(0.01)
+            return await super().may_answer()
+
+    model = FakeModel(chooses(wanted="nothing"))
+    made, _ = await research(FakeIndex(FOUND), model, budgets=Slow(answers=0))
+    assert (made.research.end, model.asked, made.research.spent.calls) == ("budget", [], 0)
+
+
+async def test_what_was_chosen_in_time_stays() -> None:
+    class Slow(FakeModel):
+        async def write(
+            self, messages: Sequence[Message], max_tokens: int, ends_at: float, is_enough: Callable[[str], bool]
+        ) -> Written:
+            if "slow" in messages[-1].content:
+                await asyncio.sleep(3_600)
+            return await super().write(messages, max_tokens, ends_at, is_enough)
+
+    slow = evidence("https://slow.test/", "The Quill tower is a slow climb.", title="The Quill tower")
+    model = Slow(chooses(wanted="120 metres"))
+    made, steps = await research(FakeIndex({HIGH: [*FOUND[HIGH], slow]}), model, bounds=Bounds(seconds=0.3))
+    part = made.research.parts[0]
+    assert (part.by, [each.text for each in part.statements]) == ("model", ["The Quill tower is 120 metres high."])
+    assert any(step.fault == "late" for step in steps)
+
+
+async def test_a_page_that_no_model_may_read_is_counted_once() -> None:
+    kept = Consent(for_models=False, reasons=("noai",))
+    both = evidence("https://both.test/", "The Quill tower, and the Ember bridge, stand on hills.", consent=kept)
+    made, _ = await research(FakeIndex({HIGH: [both], BY: [both]}), FakeModel(chooses()))
+    assert made.research.withheld == 1
 
 
 async def test_a_model_that_fails_is_asked_no_further_round() -> None:
