@@ -31,6 +31,26 @@ LIKELY = 0.5
 
 
 @dataclass(slots=True)
+class Shown:
+    """What all parts show: each text once, and of each page no more than its publisher lets others quote."""
+
+    texts: set[str] = field(default_factory=set)
+    characters: dict[UUID, int] = field(default_factory=dict)
+    """By page."""
+
+    def allows(self, chosen: Chosen) -> bool:
+        page, is_new = chosen.evidence.page_id, chosen.text not in self.texts
+        length = self.characters.get(page, 0) + is_new * len(chosen.text)
+        return chosen.evidence.consent.allows_quoting(length)
+
+    def add(self, chosen: Chosen) -> None:
+        if chosen.text not in self.texts:
+            self.texts.add(chosen.text)
+            page = chosen.evidence.page_id
+            self.characters[page] = self.characters.get(page, 0) + len(chosen.text)
+
+
+@dataclass(slots=True)
 class Gathered:
     """The statements that were found for one part."""
 
@@ -85,11 +105,11 @@ class Gathered:
                 self.chosen.append(each)
         return len(self.chosen) - before
 
-    def pick(self, parameters: Parameters, shown: set[str]) -> None:
+    def pick(self, parameters: Parameters, shown: Shown) -> None:
         """Keep what the model chose, or else the statements that answer best, each page with a few.
 
         A small model misses much. So a statement that rather answers than not stands before the model's choices.
-        `shown`: the texts of other parts, which are not shown again. The picked ones are added.
+        `shown`: what other parts show, which only a model chooses again. The picked ones are added.
         """
         self.confidence, judged = self.judged(parameters)
         least = max((each.value for each in judged), default=0.0) - MAX_BEHIND
@@ -97,23 +117,23 @@ class Gathered:
         if self.chosen:
             known = {each.evidence.id for each in self.chosen}
             first = next(best, None) if self.confidence >= LIKELY else None
-            self.kept = [*([first] if first and first.evidence.id not in known else []), *self.chosen]
-            shown.update(each.text for each in self.kept)
+            for each in [*([first] if first and first.evidence.id not in known else []), *self.chosen]:
+                if shown.allows(each):
+                    shown.add(each)
+                    self.kept.append(each)
             return
         for each in best:
             if len(self.kept) < MAX_BEST and self._has_room(each.evidence, MAX_OF_PAGE):
                 self._keep(each, shown)
 
-    def fill(self, shown: set[str]) -> None:
+    def fill(self, shown: Shown) -> None:
         """Keep the first statement of each other first result, if no model chose.
 
         The confidence knows questions with short answers. For others, the order of the search says more.
         """
         for each in self.found.values() if not self.chosen else ():
-            text = each.text.strip()
-            is_short = each.consent.allows_quoting(len(text))
-            if len(self.kept) < MAX_SHOWN and each.rank < FIRST_PAGES and is_short and self._has_room(each, 1):
-                self._keep(Chosen(text, each), shown)
+            if len(self.kept) < MAX_SHOWN and each.rank < FIRST_PAGES and self._has_room(each, 1):
+                self._keep(Chosen(each.text.strip(), each), shown)
 
     def answered(self) -> Answered:
         """Return the part as it is shown."""
@@ -123,13 +143,13 @@ class Gathered:
             statements=tuple(self.kept),
             confidence=round(self.confidence, 3),
             by="model" if self.chosen else "order",
-            is_open=bool(self.missing) or (not self.chosen and (not self.kept or self.confidence < OPEN_BELOW)),
+            is_open=bool(self.missing) or not self.kept or (not self.chosen and self.confidence < OPEN_BELOW),
             missing=self.missing or (),
         )
 
-    def _keep(self, chosen: Chosen, shown: set[str]) -> None:
-        if chosen.text not in shown:
-            shown.add(chosen.text)
+    def _keep(self, chosen: Chosen, shown: Shown) -> None:
+        if chosen.text not in shown.texts and shown.allows(chosen):
+            shown.add(chosen)
             self.kept.append(chosen)
 
     def _has_room(self, found: Evidence, most: int) -> bool:

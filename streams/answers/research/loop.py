@@ -29,7 +29,7 @@ from streams.answers.prompts import Task
 from streams.answers.research.bounds import CALLS_PER_ANSWER, Bounds, tokens_of
 from streams.answers.research.dividing import DIVIDE, REPHRASE, messages_for_parts, read_parts, read_search
 from streams.answers.research.following import FOLLOW, Link, Way, chosen_way, texts_of, ways_from
-from streams.answers.research.gathered import Gathered
+from streams.answers.research.gathered import Gathered, Shown
 from streams.answers.research.parts import Part, parts_of
 from streams.answers.research.results import Division, End, Fault, Research, Step, StepKind
 from streams.answers.writer import Outcome, pages_for_model
@@ -135,7 +135,7 @@ class Researcher:
         async with aclosing(self._rounds(ways)) as steps:
             async for step in steps:
                 yield step
-        shown = set[str]()
+        shown = Shown()
         for each in self._gathered:
             each.pick(self._parameters, shown)
         for each in self._gathered:

@@ -368,6 +368,22 @@ async def test_a_page_that_no_model_may_read_is_counted_once() -> None:
     assert made.research.withheld == 1
 
 
+@pytest.mark.parametrize("model", [None, FakeModel(lambda content: "1\n2")], ids=["order", "model"])
+async def test_a_page_is_quoted_up_to_its_limit_over_all_parts(model: FakeModel | None) -> None:
+    limited = Consent(max_snippet=60)
+    texts = (
+        "The Quill tower is 120 metres high.",
+        "The Quill tower has 640 steps.",
+        "The Ember bridge was designed by Ada Marlow.",
+    )
+    page = [evidence("https://quill.test/", text, title="Towers", consent=limited) for text in texts]
+    made, _ = await research(FakeIndex({HIGH: page, BY: page}), model)
+    shown = {each.text for part in made.research.parts for each in part.statements}
+    assert shown
+    assert sum(map(len, shown)) <= 60
+    assert [part.is_open for part in made.research.parts] == [not part.statements for part in made.research.parts]
+
+
 async def test_a_model_that_fails_is_asked_no_further_round() -> None:
     model = FakeModel(lambda _: ModelUnavailable("down"))
     made, _ = await research(FakeIndex(FOUND), model)
