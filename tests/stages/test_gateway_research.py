@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -11,6 +12,7 @@ from fastapi import FastAPI
 
 from schemas.ids import page_id
 from streams.answers.research.following import Way as WayOn
+from streams.errors import StoreUnavailable
 from streams.gateway.content.reading import PageContent
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.metrics import Metrics
@@ -253,14 +255,16 @@ async def test_each_request_to_the_model_is_about_one_page() -> None:
         assert len(named) == (1 if content.startswith("Statements:") else 0)
 
 
-def reads_of(made: Stores, visible: Visible = FOR_EVERYBODY) -> IndexReads:
+def reads_of(
+    made: Stores, visible: Visible = FOR_EVERYBODY, on_partial: Callable[[], None] = lambda: None
+) -> IndexReads:
     context = GatewayContext(Settings(), SeenStores(made), Metrics(), lambda: NOW)
 
     async def people() -> Visible:
         return visible
 
     service = SearchService(context, None, people=people)
-    return IndexReads(context, service, PageContent(context), visible, lambda: None)
+    return IndexReads(context, service, PageContent(context), visible, on_partial)
 
 
 async def test_a_link_leads_only_to_pages_that_the_index_has_and_the_reader_sees() -> None:
@@ -285,6 +289,26 @@ async def test_what_stands_around_a_statement_is_of_its_page_and_in_its_order() 
     )
     around = await reads.around(middle, "museum")
     assert [each.ordinal for each in around] == list(range(middle.ordinal - 3, middle.ordinal + 4))
+
+
+async def test_a_long_text_of_a_link_spends_no_tokens_of_the_research() -> None:
+    made = await stores(links={TOWER: [Link(BRIDGE, "bridge " * 10_000)]})
+    [page, *_] = (await reads_of(made).search("Quill tower")).evidence
+    [link] = await reads_of(made).links(page)
+    assert 100 < len(link.text) <= 200
+
+
+async def test_a_store_of_records_that_fails_leaves_a_research_partial() -> None:
+    class Away:
+        def __getattr__(self, name: str) -> Any:
+            raise StoreUnavailable("down")
+
+    made = await stores()
+    [page, *_] = (await reads_of(made).search("Quill tower")).evidence
+    partial: list[str] = []
+    reads = reads_of(replace(made, pages=Away()), on_partial=lambda: partial.append("partial"))
+    assert (await reads.similar(page, "bridge"), await reads.links(page)) == ((), ())
+    assert partial == ["partial", "partial"]
 
 
 async def test_similar_pages_are_read_without_those_that_ask_for_no_copies() -> None:

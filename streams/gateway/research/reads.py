@@ -15,6 +15,7 @@ from streams.gateway.content.similar import similar_pages
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import ProblemError
 from streams.gateway.search.service import SearchService
+from streams.links.page_links import MAX_ANCHOR_CHARS
 from streams.search.request import MAX_QUERY_CHARS
 from streams.stores.protocols import Filters, PageHits, Visible
 from streams.vectors.bm25 import query_vector
@@ -60,8 +61,8 @@ class IndexReads:
             data = await self.content.find(str(page.page_id), self.visible)
             async with self._in_time():
                 pages = await similar_pages(self.context, data, self.visible, SIMILAR_PAGES, self.service.searcher)
-        except ProblemError:  # the page asks for no copies, or left the index
-            return ()
+        except ProblemError as error:
+            return self._without(error)
         found = await asyncio.gather(*(self._nearest(each.page_id, query, NEAREST) for each in pages))
         return [each for of_page in found for each in of_page]
 
@@ -72,8 +73,8 @@ class IndexReads:
             if normalized is None or not normalized.document_ref:
                 return ()
             document = await self.content.read_document(data, normalized.document_ref)
-        except ProblemError:
-            return ()
+        except ProblemError as error:
+            return self._without(error)
         links: dict[UUID, Link] = {}
         for each in document.links:
             if each.in_content and each.text.strip() and len(links) < MAX_LINKS:
@@ -81,7 +82,7 @@ class IndexReads:
                     url = canonicalize(each.url.partition("#")[0])
                 except InvalidUrl:
                     continue
-                links.setdefault(page_id(url), Link(page_id(url), url, each.text))
+                links.setdefault(page_id(url), Link(page_id(url), url, each.text[:MAX_ANCHOR_CHARS]))
         links.pop(page.page_id, None)
         async with self._in_time():
             known = await self.context.stores.normalized(list(links), visible=self.visible)
@@ -106,6 +107,12 @@ class IndexReads:
             record = (await stores.normalized([page], visible=self.visible)).get(page)
         similarities = {hit.id: info.closeness(hit.score) for hit in found.dense}
         return [each for group in shown for each in evidence_near(group.hits, record, similarities)]
+
+    def _without(self, error: ProblemError) -> tuple[()]:
+        """Return nothing of a page that asks for no copies, or left the index. A store that fails is noted."""
+        if error.problem.status >= 500:
+            self.on_partial()
+        return ()
 
     def _in_time(self) -> asyncio.Timeout:
         return asyncio.timeout(self.context.settings.gateway.deadline_seconds)
