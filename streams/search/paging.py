@@ -14,6 +14,7 @@ pages, and another one on none.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import takewhile
 from uuid import UUID
 
 from streams.search.cursor import Cursor, encode
@@ -96,6 +97,8 @@ def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
         return page_id not in known and not any(page.page_id in shown for page in others)
 
     pages = [*settled.pages, *(page for page in further.pages if is_new(page.page_id))]
+    marked = settled.notes.far | (further.notes.far - shown)
+    far = frozenset(page.page_id for page in takewhile(lambda page: page.page_id in marked, reversed(pages)))
     notes = Notes(
         further.notes.passes,
         further.notes.parts | settled.notes.parts,
@@ -104,7 +107,7 @@ def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
         site_pages=settled.notes.site_pages or further.notes.site_pages,
         frame=settled.notes.frame | further.notes.frame,
         nearest_only=further.notes.nearest_only,
-        far=settled.notes.far | (further.notes.far - shown),
+        far=far,
         missing_names=further.notes.missing_names,
         rare=settled.notes.rare or further.notes.rare,
     )

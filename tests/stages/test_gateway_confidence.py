@@ -1,5 +1,6 @@
 """Nothing is better than nonsense: at most three pages, marked, for a query that nothing answers. In JSON and HTML."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -183,3 +184,14 @@ async def test_a_further_page_of_such_pages_is_open() -> None:
     async with client(app) as web:
         page = (await web.get("/search", params={"q": "otters sleep", "page": 2}, headers=HTML)).text
     assert '<details class="far" open>' in page
+
+
+@pytest.mark.parametrize(("sort", "is_folded"), [("", True), ("date", False)])
+async def test_by_date_the_way_to_nearer_results_is_not_folded(sort: str, is_folded: bool) -> None:
+    many = [statement(f"https://s{number}.example/", f"A bridge of {number} cables.") for number in range(14)]
+    app = gateway(await searchable([*SMALL, *many]), deadline_seconds=20.0, limits={"min_confidence": 0.1})
+    async with client(app) as web:
+        page = (await web.get("/search", params={"q": "otters sleep", "sort": sort}, headers=HTML)).text
+    assert '<details class="far">' in page
+    assert 'class="paging"' in page
+    assert (re.search(r'</details>\s*</div>\s*<nav class="paging"', page) is None) is is_folded
