@@ -32,7 +32,7 @@ LIKELY = 0.5
 
 @dataclass(slots=True)
 class Shown:
-    """What all parts show: each text once, and of each page no more than its publisher lets others quote."""
+    """The texts that all parts show: of each page no more than its publisher lets others quote."""
 
     texts: set[str] = field(default_factory=set)
     characters: dict[UUID, int] = field(default_factory=dict)

@@ -37,7 +37,7 @@ class Step:
     seconds: float = 0.0
     fault: Fault = ""
     texts: tuple[str, ...] = ()
-    """The parts of the question (`divide`), or the search that follows (`rephrase`)."""
+    """The parts of the question (`divide`), or what is read next (`rephrase`, `follow`)."""
 
 
 @dataclass(frozen=True, slots=True)
