@@ -71,6 +71,7 @@ ASKED: dict[str, tuple[str, Iterable[str]]] = {
     "/ask": ("q={}", QUERIES),
     "/rank": ("q={}&by=ships", QUERIES),
     "/api/v1/answer": ("q={}", QUERIES),
+    "/api/v1/ask": ("q={}", QUERIES),
     "/api/v1/rank": ("q={}&by=ships", QUERIES),
     "/api/v1/related": ("q={}", QUERIES),
     "/api/v1/entities": ("q={}", QUERIES),
@@ -118,7 +119,7 @@ def requests(step: int = 1) -> list[str]:
         for value in [quote(each, safe="") for each in values][::step]:
             query = f"?{parameters.format(value)}" if parameters else ""
             found.append(route.format(value) + query)
-    return found
+    return [*found, *(f"/ask?steps=1&q={quote(each)}" for each in list(QUERIES)[::step])]
 
 
 Answers = dict[str, tuple[int, str]]

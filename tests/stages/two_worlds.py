@@ -135,7 +135,9 @@ def _found_on(referrer: str, url: str) -> PageDiscovered:
     )
 
 
-_VARIES = re.compile(r'"[a-z_]*_ms":-?[0-9.e-]+|[0-9.]+ (?:ms|s|seconds)\b|nonce[-=][^"\' ;]+|c=[A-Za-z0-9_.-]{20,}')
+_VARIES = re.compile(
+    r'"(?:[a-z_]*_ms|seconds)":-?[0-9.e-]+|[0-9.]+ (?:ms|s|seconds)\b|nonce[-=][^"\' ;]+|c=[A-Za-z0-9_.-]{20,}'
+)
 """Times and signed values."""
 
 
