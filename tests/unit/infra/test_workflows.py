@@ -48,6 +48,23 @@ def test_a_release_that_was_started_by_hand_publishes_nothing() -> None:
     assert JOBS["chart"]["needs"] == "images", "a job whose need was passed over is passed over, too"
 
 
+def test_nothing_is_published_before_the_demo_ran() -> None:
+    def needed(name: str) -> set[str]:
+        needs = JOBS[name].get("needs", [])
+        own = {needs} if isinstance(needs, str) else set(needs)
+        return own.union(*map(needed, own))
+
+    assert all("demo" in needed(name) for name in ("images", "chart", "pages", "publish"))
+
+
+def test_no_other_registry_gets_the_token_of_github() -> None:
+    tokens = [
+        step["env"]["TOKEN"] for job in JOBS.values() for step in job["steps"] if "docker login" in step.get("run", "")
+    ]
+    assert len(tokens) == 2
+    assert all("(startsWith(vars.REGISTRY, 'ghcr.io/') && github.token)" in token for token in tokens)
+
+
 def test_packages_are_published_last_when_their_demo_ran_on_each_platform() -> None:
     assert {"packages", "demo", "chart", "site"} <= set(JOBS["publish"]["needs"])
     runners = JOBS["demo"]["strategy"]["matrix"]["runner"]
