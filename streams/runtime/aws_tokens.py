@@ -15,12 +15,16 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from streams.settings import KafkaSettings
+
+if TYPE_CHECKING:
+    from aiohttp import StreamReader
 
 TOKEN_SECONDS = 900
 """Lifetime of a token (seconds): the longest that the brokers accept."""
@@ -44,8 +48,8 @@ class Keys:
     """The keys of a user or a role of AWS."""
 
     access_key: str
-    secret_key: str
-    session_token: str = ""
+    secret_key: str = field(repr=False)
+    session_token: str = field(default="", repr=False)
     """Only keys of a role have one."""
 
 
@@ -106,7 +110,12 @@ async def find_keys(settings: KafkaSettings, environment: Mapping[str, str] = os
         "WebIdentityToken": _line_of(file),
     }
     region = environment.get("AWS_REGION") or region_of(settings.bootstrap)
-    return keys_of_sts(await _ask("POST", f"https://sts.{region}.amazonaws.com/", {}, form))
+    return keys_of_sts(await _ask("POST", sts_address(region), {}, form))
+
+
+def sts_address(region: str) -> str:
+    """Return the address of STS in a region. In China AWS has another domain."""
+    return f"https://sts.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}/"
 
 
 def _line_of(file: str) -> str:
@@ -132,12 +141,21 @@ async def _ask(method: str, address: str, headers: Mapping[str, str], form: Mapp
             aiohttp.ClientSession(timeout=timeout) as session,
             session.request(method, address, headers=headers, data=form or None, allow_redirects=False) as answer,
         ):
-            content = await answer.content.read(MAX_ANSWER_BYTES)
             if answer.status != 200:
                 raise ValueError(f"{urlsplit(address).netloc} gave no keys: status {answer.status}")
-            return content.decode()
+            return (await read_whole(answer.content, MAX_ANSWER_BYTES)).decode()
     except (aiohttp.ClientError, TimeoutError) as error:
         raise OSError(f"{urlsplit(address).netloc} gave no keys: {error or type(error).__name__}") from error
+
+
+async def read_whole(content: "StreamReader", most: int) -> bytes:
+    """Return a body, whose `read` would return what has come so far. Raises ValueError if it is too large."""
+    found = bytearray()
+    async for chunk in content.iter_any():
+        found += chunk
+        if len(found) > most:
+            raise ValueError(f"the answer has more than {most:,} bytes")
+    return bytes(found)
 
 
 async def new_token(settings: KafkaSettings) -> tuple[str, float]:

@@ -5,7 +5,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import quote_plus
 
 from aiokafka import conn
@@ -14,11 +13,8 @@ from aiokafka.errors import KafkaConnectionError
 
 from streams.client.plain_http import IDENTITY, coding_fault
 from streams.credentials import FollowingSecret
-from streams.runtime.aws_tokens import new_token
+from streams.runtime.aws_tokens import new_token, read_whole
 from streams.settings import KafkaSettings
-
-if TYPE_CHECKING:
-    from aiohttp import StreamReader
 
 TOKEN_SECONDS = 10.0
 MAX_TOKEN_BYTES = 256 * 1024
@@ -91,21 +87,11 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka sh
                 answer.raise_for_status()
                 if fault := coding_fault(answer.headers):
                     raise ValueError(fault)
-                content = json.loads(await _read(answer.content))
+                content = json.loads(await read_whole(answer.content, MAX_TOKEN_BYTES))
                 return str(content["access_token"]), float(content.get("expires_in", DEFAULT_SECONDS))
         except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
             reason = f"{error or type(error).__name__}"
             raise KafkaConnectionError(f"no token for Kafka from {own.sasl_token_url} ({reason})") from error
-
-
-async def _read(content: "StreamReader") -> bytes:
-    """Return a body. Raises ValueError if it is too large."""
-    found = bytearray()
-    async for chunk in content.iter_any():
-        found += chunk
-        if len(found) > MAX_TOKEN_BYTES:
-            raise ValueError(f"the answer has more than {MAX_TOKEN_BYTES:,} bytes")
-    return bytes(found)
 
 
 def explain_refusal(settings: KafkaSettings, errors: Sequence[str]) -> tuple[str, str]:

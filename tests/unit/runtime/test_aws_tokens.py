@@ -1,7 +1,10 @@
 """Tokens for AWS's managed Kafka: those of AWS's own library, and keys from each place. No cluster of AWS is asked."""
 
+import asyncio
 import base64
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -12,7 +15,16 @@ from aiokafka.errors import KafkaConnectionError
 from confluent_kafka.admin import AdminClient
 
 from streams.local.ports import free_ports
-from streams.runtime.aws_tokens import TOKEN_SECONDS, Keys, find_keys, keys_of_sts, region_of, signed_token
+from streams.runtime.aws_tokens import (
+    MAX_ANSWER_BYTES,
+    TOKEN_SECONDS,
+    Keys,
+    find_keys,
+    keys_of_sts,
+    region_of,
+    signed_token,
+    sts_address,
+)
 from streams.runtime.connection import client_config, client_options
 from streams.settings import KafkaSettings
 
@@ -77,6 +89,25 @@ async def test_the_keys_of_the_settings_come_first(tmp_path: Path) -> None:
     assert found == Keys("AKIDEXAMPLE", SECRET)
 
 
+def test_a_key_that_is_written_down_shows_no_secret() -> None:
+    assert repr(Keys("AKIDEXAMPLE", SECRET, "a/session+token==")) == "Keys(access_key='AKIDEXAMPLE')"
+
+
+@asynccontextmanager
+async def agent(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    """An agent of EKS Pod Identity on this node. Yields its address."""
+    application = web.Application()
+    application.router.add_get("/v1/credentials", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    (port,) = free_ports(1)
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        await runner.cleanup()
+
+
 async def test_the_role_of_a_pod_gives_keys_to_whom_has_its_token(tmp_path: Path) -> None:
     """EKS Pod Identity: an agent on the node, asked with the token in a file."""
     asked: list[str] = []
@@ -85,29 +116,54 @@ async def test_the_role_of_a_pod_gives_keys_to_whom_has_its_token(tmp_path: Path
         asked.append(request.headers["Authorization"])
         return web.json_response({"AccessKeyId": "ASIA", "SecretAccessKey": "s", "Token": "t", "Expiration": "later"})
 
-    application = web.Application()
-    application.router.add_get("/v1/credentials", answer)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    (port,) = free_ports(1)
-    await web.TCPSite(runner, "127.0.0.1", port).start()
     (tmp_path / "token").write_text("of-the-pod\n")
-    try:
+    async with agent(answer) as address:
         found = await find_keys(
             kafka(tmp_path, key=False),
             {
-                "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"http://127.0.0.1:{port}/v1/credentials",
+                "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{address}/v1/credentials",
                 "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": str(tmp_path / "token"),
             },
         )
         assert found == Keys("ASIA", "s", "t")
         assert asked == ["of-the-pod"]
         with pytest.raises(ValueError, match="gave no keys: status 404"):
+            await find_keys(kafka(tmp_path, key=False), {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{address}/other"})
+
+
+ANSWER = json.dumps({"AccessKeyId": "ASIA", "SecretAccessKey": "s", "Token": "t"}).encode()
+
+
+async def test_an_answer_that_comes_in_parts_is_read_to_its_end(tmp_path: Path) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for part in (ANSWER[:20], ANSWER[20:]):
+            await response.write(part)
+            await asyncio.sleep(0.05)
+        return response
+
+    async with agent(answer) as address:
+        found = await find_keys(
+            kafka(tmp_path, key=False), {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{address}/v1/credentials"}
+        )
+    assert found == Keys("ASIA", "s", "t")
+
+
+async def test_an_answer_without_an_end_is_refused(tmp_path: Path) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(body=b" " * MAX_ANSWER_BYTES + ANSWER)
+
+    async with agent(answer) as address:
+        with pytest.raises(ValueError, match="more than 65,536 bytes"):
             await find_keys(
-                kafka(tmp_path, key=False), {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"http://127.0.0.1:{port}/other"}
+                kafka(tmp_path, key=False), {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{address}/v1/credentials"}
             )
-    finally:
-        await runner.cleanup()
+
+
+def test_sts_has_another_domain_in_china() -> None:
+    assert sts_address("eu-west-1") == "https://sts.eu-west-1.amazonaws.com/"
+    assert sts_address("cn-north-1") == "https://sts.cn-north-1.amazonaws.com.cn/"
 
 
 STS = """<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult>
