@@ -25,7 +25,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+    from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 
 TRACES_PATH = "/v1/traces"
 """Path of an OTLP collector (OTLP specification, "OTLP/HTTP Request")."""
@@ -194,8 +194,51 @@ def tracer_provider(service: str, endpoint: str, share: float = 1.0) -> "TracerP
     sampler = ParentBased(TraceIdRatioBased(share)) if endpoint else ALWAYS_OFF
     provider = TracerProvider(sampler=sampler, resource=resource(service))
     if endpoint:
-        provider.add_span_processor(BatchSpanProcessor(_exporter(endpoint)))
+        exporter: Any = WithoutMessages(_exporter(endpoint))
+        provider.add_span_processor(BatchSpanProcessor(exporter))
     return provider
+
+
+class WithoutMessages:
+    """A sender of spans that leaves out messages of errors, which OpenTelemetry's own instrumentation adds to them.
+
+    The answer of a server may quote the text that it was asked about.
+    """
+
+    def __init__(self, exporter: Any) -> None:
+        self._exporter = exporter
+        self.shutdown, self.force_flush = exporter.shutdown, exporter.force_flush
+
+    def export(self, spans: "Sequence[ReadableSpan]") -> Any:
+        return self._exporter.export([_without_messages(each) for each in spans])
+
+
+def _without_messages(ended: "ReadableSpan") -> "ReadableSpan":
+    if ended.status.status_code is not StatusCode.ERROR and not ended.events:
+        return ended
+    from opentelemetry.sdk.trace import Event, ReadableSpan
+    from opentelemetry.trace import Status
+
+    events = []
+    for event in ended.events:
+        attributes = dict(event.attributes or {})
+        if attributes.pop("exception.message", None) is not None:  # Riffle's own events have none
+            attributes.pop("exception.stacktrace", None)
+        events.append(Event(event.name, attributes, event.timestamp))
+    return ReadableSpan(
+        ended.name,
+        ended.context,
+        ended.parent,
+        ended.resource,
+        ended.attributes,
+        events,
+        ended.links,
+        ended.kind,
+        status=Status(ended.status.status_code),
+        start_time=ended.start_time,
+        end_time=ended.end_time,
+        instrumentation_scope=ended.instrumentation_scope,
+    )
 
 
 def resource(service: str) -> "Resource":
@@ -270,10 +313,13 @@ def traced(
 
 
 def _name_request(span: Span, request: Any) -> None:
-    """Name the span of a request over HTTP by its path, as in `POST /v1/chat/completions`."""
+    """Name the span of a request over HTTP by its path, as in `POST /v1/chat/completions`. What follows is left out."""
     if hasattr(request, "url"):
         method = request.method.decode() if isinstance(request.method, bytes) else request.method
-        span.update_name(f"{method} {urlsplit(str(request.url)).path}")
+        url = urlsplit(str(request.url))
+        span.update_name(f"{method} {url.path}")
+        shown = url._replace(netloc=url.netloc.rpartition("@")[2], query="", fragment="")
+        span.set_attribute("url.full", shown.geturl())
 
 
 async def _name_request_later(span: Span, request: Any) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
+import grpc
 import httpx2
 import numpy as np
 import opentelemetry.semconv._incubating.attributes
@@ -19,9 +20,9 @@ import structlog
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
-from tritonclient.grpc import InferInput
+from tritonclient.grpc import InferInput, service_pb2_grpc
 
-from streams.errors import StoreUnavailable
+from streams.errors import PoisonError, StoreUnavailable
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics
 from streams.logs import configure_logging
@@ -241,6 +242,7 @@ async def test_requests_to_other_servers_have_the_stable_names(spans: InMemorySp
     (found,) = spans.get_finished_spans()
     assert found.name == "POST /v1/chat/completions"
     assert {"http.request.method", "server.address", "url.full"} <= set(found.attributes or {})
+    assert (found.attributes or {})["url.full"] == f"{server.address}/v1/chat/completions"
 
 
 @pytest.mark.parametrize("variable", PROTOCOL_VARIABLES)
@@ -315,3 +317,38 @@ async def test_a_request_to_triton_is_a_span_with_the_name_of_its_method(spans: 
     assert config.end_time is not None
     assert (config.status.is_ok, infer.status.is_ok) == (True, False)
     assert "zebra" not in "".join(each.to_json() for each in (config, infer))
+
+
+async def test_no_span_has_the_message_of_an_error() -> None:
+    """Neither those of OpenTelemetry's instrumentation: what a server says about a text may quote it."""
+
+    class Quoting(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]  # generated without types
+        async def ModelConfig(self, request: object, context: grpc.aio.ServicerContext) -> None:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "can't read 'zebra stripes'")
+
+    server = grpc.aio.server()
+    service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(Quoting(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    with collector() as received, traced("test", received.address):
+        connection = TritonConnection(TritonSettings(url=f"127.0.0.1:{port}", timeout_seconds=30))
+        with pytest.raises(PoisonError, match="zebra"), span("model sbert config"):
+            await connection.config("sbert")
+        async with httpx2.AsyncClient() as web:
+            with pytest.raises(httpx2.UnsupportedProtocol, match="'zebra://'"), span("web"):
+                await web.get("zebra://127.0.0.1/")
+        await connection.close()
+    await server.stop(None)
+    sent = [each for trace in received.traces() for _, each in trace.spans]
+    assert {each.name for each in sent} == {
+        "model sbert config",
+        "/inference.GRPCInferenceService/ModelConfig",
+        "web",
+        "GET /",
+    }
+    assert {each.status.code for each in sent} == {StatusCode.ERROR.value}
+    texts = " ".join(text for trace in received.traces() for text in trace.texts())
+    assert "UnsupportedProtocol" in texts
+    assert "in config" in texts, "lines of code stay"
+    assert "zebra stripes" not in texts
+    assert "'zebra://'" not in texts
