@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.servers import Endpoint, judge_version, refused
+from streams.errors import KafkaAway
 from streams.runtime.connection import MAX_RECORD_BYTES, client_config, unreachable_error
 from streams.runtime.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.lags.offsets import active_groups, topic_sizes
@@ -55,7 +56,12 @@ def check_brokers(settings: Settings) -> Iterator[Finding]:
         )
         return
     errors: list[str] = []
-    admin = AdminClient(client_config(settings.kafka), error_cb=lambda error: errors.append(error.str()))
+    try:
+        config = client_config(settings.kafka)
+    except KafkaAway as error:
+        yield failure("kafka", *explain_refusal(settings.kafka, [f"SASL OAUTHBEARER token: {error.__cause__}"]))
+        return
+    admin = AdminClient(config, error_cb=lambda error: errors.append(error.str()))
     brokers = _brokers(admin, errors)
     if not brokers:
         yield failure("kafka", *explain_refusal(settings.kafka, errors))

@@ -168,7 +168,10 @@ async def new_token(settings: KafkaSettings) -> tuple[str, float]:
 
 
 def token_callback(settings: KafkaSettings) -> Callable[[str], tuple[str, float]]:
-    """Return librdkafka's callback for a token: a function of its configuration. It may run in any thread."""
+    """Return librdkafka's callback for a token: a function of its configuration. It may run in any thread.
+
+    Raises OSError and ValueError, as for `find_keys`: librdkafka waits ten seconds for a token, and says no reason.
+    """
 
     def refresh(_: str) -> tuple[str, float]:
         # The thread may have a running event loop, which can't run a second one.
@@ -176,4 +179,5 @@ def token_callback(settings: KafkaSettings) -> Callable[[str], tuple[str, float]
             token, seconds = pool.submit(asyncio.run, new_token(settings)).result()
         return token, datetime.now(UTC).timestamp() + seconds
 
+    refresh("")
     return refresh

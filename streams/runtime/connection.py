@@ -35,7 +35,7 @@ _MOVING = frozenset(
 
 
 def client_config(settings: KafkaSettings) -> dict[str, Any]:
-    """Return librdkafka's connection options."""
+    """Return librdkafka's connection options. Raises KafkaAway if AWS gives no token."""
     config: dict[str, Any] = {
         "bootstrap.servers": settings.bootstrap,
         "security.protocol": settings.security_protocol.lower(),
@@ -63,7 +63,10 @@ def reader_config(settings: KafkaSettings, group: str, start: Literal["earliest"
 
 def _sasl_config(settings: KafkaSettings) -> dict[str, Any]:
     if settings.sasl_mechanism == "AWS_MSK_IAM":
-        return {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": token_callback(settings)}
+        try:
+            return {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": token_callback(settings)}
+        except (OSError, ValueError) as error:
+            raise no_answer(settings, f"no token of AWS: {error}") from error
     password = str(settings.current_password())
     if settings.sasl_mechanism != "OAUTHBEARER":
         names = {"sasl.username": settings.sasl_username, "sasl.password": password}

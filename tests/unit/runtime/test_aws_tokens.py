@@ -14,6 +14,8 @@ from aiohttp import web
 from aiokafka.errors import KafkaConnectionError
 from confluent_kafka.admin import AdminClient
 
+from streams.doctor.kafka import check_brokers
+from streams.errors import KafkaAway
 from streams.local.ports import free_ports
 from streams.runtime.aws_tokens import (
     MAX_ANSWER_BYTES,
@@ -26,7 +28,7 @@ from streams.runtime.aws_tokens import (
     sts_address,
 )
 from streams.runtime.connection import client_config, client_options
-from streams.settings import KafkaSettings
+from streams.settings import KafkaSettings, Settings
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -206,6 +208,16 @@ def test_librdkafka_asks_for_a_token(tmp_path: Path) -> None:
     assert config["sasl.mechanism"] == "OAUTHBEARER"
     assert asked
     assert base64.urlsafe_b64decode(asked[0] + "==").startswith(b"https://kafka.eu-west-1.amazonaws.com/?")
+
+
+def test_a_client_without_keys_is_not_made_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """librdkafka's own would wait ten seconds, and raise an error without the reason."""
+    own = kafka(tmp_path, key=False)
+    with pytest.raises(KafkaAway, match="no token of AWS: the pod has no role of AWS"):
+        client_config(own)
+    monkeypatch.setattr("streams.doctor.kafka.refused", lambda _: "")  # the brokers' port is open
+    (found,) = check_brokers(Settings(kafka=own))
+    assert "There is no token of AWS (the pod has no role of AWS" in str(found)
 
 
 async def test_aiokafka_gets_tokens_and_takes_a_missing_one_for_a_broker_that_is_away(tmp_path: Path) -> None:
