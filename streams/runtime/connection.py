@@ -87,9 +87,8 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
     if context := ssl_context(settings):
         options["ssl_context"] = context
     if settings.has_sasl:
-        tokens = settings.sasl_mechanism in ("OAUTHBEARER", "AWS_MSK_IAM")
-        options["sasl_mechanism"] = "OAUTHBEARER" if tokens else settings.sasl_mechanism
-        if tokens:
+        options["sasl_mechanism"] = "OAUTHBEARER" if settings.has_tokens else settings.sasl_mechanism
+        if settings.has_tokens:
             # Its HTTP client takes a fifth of the start of a command.
             from streams.runtime.sign_in import TokenProvider
 

@@ -144,7 +144,7 @@ def _credentials(settings: Settings) -> Any:
     kafka, context = settings.kafka, ssl_context(settings.kafka)
     if not kafka.has_sasl:
         return faust.SSLCredentials(context) if context else None
-    if kafka.sasl_mechanism == "OAUTHBEARER":
+    if kafka.has_tokens:
         return OAuthCredentials(oauth_cb=TokenProvider(kafka), ssl_context=context)
     return faust.SASLCredentials(
         username=kafka.sasl_username,

@@ -48,6 +48,11 @@ class KafkaSettings(SettingsGroup):
     def has_sasl(self) -> bool:
         return self.security_protocol.startswith("SASL")
 
+    @property
+    def has_tokens(self) -> bool:
+        """True if clients sign in by tokens, for Kafka's own mechanism OAUTHBEARER."""
+        return self.sasl_mechanism in ("OAUTHBEARER", "AWS_MSK_IAM")
+
     def current_password(self) -> FollowingSecret:
         """Return the password as its file has it now. Raises UsageError."""
         return FollowingSecret.of(self.sasl_password_file)

@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 from aiokafka.errors import KafkaConnectionError
 from confluent_kafka.admin import AdminClient
+from faust.auth import OAuthCredentials
 
 from streams.doctor.kafka import check_brokers
 from streams.errors import KafkaAway
@@ -28,7 +29,10 @@ from streams.runtime.aws_tokens import (
     sts_address,
 )
 from streams.runtime.connection import client_config, client_options
+from streams.runtime.faust_app import new_app
+from streams.runtime.sign_in import TokenProvider
 from streams.settings import KafkaSettings, Settings
+from streams.topology import STAGES
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -227,6 +231,12 @@ async def test_aiokafka_gets_tokens_and_takes_a_missing_one_for_a_broker_that_is
     assert await provider.token() == await provider.token(), "one is kept"
     with pytest.raises(KafkaConnectionError, match="the pod has no role of AWS"):
         await client_options(kafka(tmp_path, key=False))["sasl_oauth_token_provider"].token()
+
+
+def test_a_worker_signs_in_by_these_tokens(tmp_path: Path) -> None:
+    found = new_app(STAGES[0], Settings(kafka=kafka(tmp_path, key=True))).conf.broker_credentials
+    assert isinstance(found, OAuthCredentials)
+    assert isinstance(found.oauth_cb, TokenProvider)
 
 
 INCOMPLETE = [{"sasl_username": "AKIDEXAMPLE"}, {"sasl_password_file": "x"}, {"sasl_token_url": "https://t.example/"}]
