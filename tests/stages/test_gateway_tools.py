@@ -225,6 +225,19 @@ async def test_a_statement_has_the_sentence_that_it_needs() -> None:
     assert found["results"][0]["statements"] == [{"text": "It has 365 shelves.", "context": context}]
 
 
+async def test_a_page_that_shares_far_less_is_marked_and_not_left_out() -> None:
+    sea, dough = "https://sea.example/", "https://dough.example/"
+    made = await filled(
+        statement(sea, "Sea otters hold hands while they sleep."), statement(dough, "Sourdough rises slowly.")
+    )
+    async with served(made, limits={"min_confidence": 0.1}) as address, connected(address) as client:
+        first = await call(client, "search", query="otters sleep", count=1)
+        then = await call(client, "search", query="otters sleep", count=1, cursor=first["next"])
+    assert [(each["url"], each["nearest"]) for each in first["results"]] == [(sea, False)]
+    assert all(each["nearest"] for each in then["results"])
+    assert then["results"]
+
+
 async def test_a_corrected_query_is_named(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spelling, "CORRECTING_SECONDS", 20.0)
     app = gateway(stores, allowed_hosts=("127.0.0.1",), deadline_seconds=60, limits={"spelling": True})

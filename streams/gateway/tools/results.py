@@ -53,6 +53,7 @@ class Source(BaseModel):
     title: str
     statements: list[Quotation] = Field(description="Untrusted texts of the page, best first.")
     lacks: list[str] = Field(default_factory=list, description="Rare words of the query that the page does not have.")
+    nearest: bool = Field(False, description="The page shares far less with the query than the best one.")
     published: str = Field("", description="The date that the page states; empty if it is not known.")
     versions: dict[str, str] = Field(default_factory=dict, description="The page in other languages: tag and URL.")
     page_id: str = ""
@@ -269,11 +270,9 @@ def _is_unknown(found: Any, site: str) -> bool:
 
 def _shown_results(found: Any) -> list[Any]:
     """Return the results that people see: of those that are only near, the ones with a word of the query."""
-    return [
-        each
-        for each in found["results"]
-        if not each.get("nearest") or any(one.get("highlights") for one in each["statements"])
-    ]
+    if not found.get("nearest_only"):
+        return list(found["results"])
+    return [each for each in found["results"] if any(one.get("highlights") for one in each["statements"])]
 
 
 def to_source(result: Any) -> Source:
@@ -302,6 +301,7 @@ def _source(page: Any, texts: list[tuple[str, Any]]) -> Source:
             if text
         ],
         lacks=list(page.get("lacks", ())),
+        nearest=page.get("nearest") or False,
         published=page.get("published", ""),
         versions={one["language"]: one["url"] for one in page.get("versions", ())},
         page_id=str(page["page_id"]),
