@@ -12,9 +12,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
 
@@ -277,6 +279,17 @@ def need_kafka(settings: Settings) -> None:
     )
 
 
+async def _woken_by_signals(result: Coroutine[Any, Any, int | None]) -> int | None:
+    """Await a command whose event loop wakes for each signal.
+
+    Python writes signals only to loops with a signal handler of their own. In any other one, a Ctrl-C that arrives
+    right before the loop begins to wait is noticed with its next event, which may never come.
+    """
+    with suppress(RuntimeError):  # only a main thread gets signals
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, lambda: None)
+    return await result
+
+
 def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None]) -> Callable[P, None]:
     """Run a command, sync or async. Its result is the exit status, and an error is printed as one sentence."""
 
@@ -284,7 +297,7 @@ def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None])
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             result = function(*args, **kwargs)
-            status = asyncio.run(result) if isinstance(result, Coroutine) else result
+            status = asyncio.run(_woken_by_signals(result)) if isinstance(result, Coroutine) else result
         except RiffleError as error:
             err.print(styled("[red]Error:[/] {}", as_typed(str(error))))
             raise typer.Exit(EXIT_UNAVAILABLE if isinstance(error, TransientError) else EXIT_USAGE) from None

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -220,3 +221,17 @@ def test_lines_are_broken_only_on_a_terminal_and_words_never(
     assert [line.strip() for line in lines].count(address) == 2
     assert all(len(line.rstrip()) <= 60 for line in lines if address not in line)
     assert " ".join(" ".join(lines).split()) == f"{LINE} {LINE}"
+
+
+def test_a_signal_wakes_the_event_loop_of_a_command() -> None:
+    """Else a Ctrl-C that arrives right before the loop begins to wait is noticed with its next event."""
+    seen: list[int] = []
+
+    @console.command
+    async def waits() -> None:
+        seen.append(signal.set_wakeup_fd(-1))
+        signal.set_wakeup_fd(seen[0])
+
+    with pytest.raises(typer.Exit):
+        waits()
+    assert seen[0] >= 0
