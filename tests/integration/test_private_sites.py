@@ -18,6 +18,7 @@ from streams.stores import cassandra
 from streams.stores.opener import Stores, fields_of, memory_stores, open_stores
 from streams.stores.protocols import Site
 from tests.integration.qdrant_process import QdrantProcess, RealQdrantProcess, real_qdrant
+from tests.sizes import FULL
 from tests.stages.test_gateway_tools import connected, served
 from tests.stages.test_private_sites import (
     ACCESS,
@@ -33,6 +34,8 @@ from tests.stages.two_worlds import CANARIES, INTERN, SITES, Journey, World
 
 pytestmark = [pytest.mark.integration("cassandra"), pytest.mark.timeout(600)]
 OPENED = Site(INTERN.name, INTERN.title, INTERN.hosts)
+STEP = 1 if FULL else 3
+"""By day each third value is asked for here; all of them over memory stores, and at night."""
 
 
 @pytest.fixture
@@ -56,7 +59,7 @@ async def stores(stack: Settings, fresh_name: str, tmp_path: Path) -> AsyncItera
 async def find_canaries(world: World) -> dict[str, list[str]]:
     """Ask every route for every client. Returns the canaries that the answers have, and the request has not."""
     clients = {**await strangers(world), "owner": await owner_of(world)}
-    found = await answers(world, *clients.values(), paths=[*requests(), *OF_THE_SITE])
+    found = await answers(world, *clients.values(), paths=[*requests(STEP), *OF_THE_SITE])
     assert not [path for each in found for path, (status, _) in each.items() if status >= 500]
     return {
         who: [f"{path}: {word}" for path, (_, text) in each.items() for word in new_canaries(unquote(path), text)]
