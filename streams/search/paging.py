@@ -14,10 +14,10 @@ pages, and another one on none.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import takewhile
 from uuid import UUID
 
 from streams.search.cursor import Cursor, encode
+from streams.search.ranking.confidence import last_ones
 from streams.search.ranking.context import Notes, Ranked
 from streams.search.ranking.fusion import REFERENCE_STATEMENTS
 from streams.search.ranking.priors import sort_by_date
@@ -98,7 +98,6 @@ def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
 
     pages = [*settled.pages, *(page for page in further.pages if is_new(page.page_id))]
     marked = settled.notes.far | (further.notes.far - shown)
-    far = frozenset(page.page_id for page in takewhile(lambda page: page.page_id in marked, reversed(pages)))
     notes = Notes(
         further.notes.passes,
         further.notes.parts | settled.notes.parts,
@@ -107,7 +106,7 @@ def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
         site_pages=settled.notes.site_pages or further.notes.site_pages,
         frame=settled.notes.frame | further.notes.frame,
         nearest_only=further.notes.nearest_only,
-        far=far,
+        far=last_ones(pages, lambda page: page.page_id in marked),
         missing_names=further.notes.missing_names,
         rare=settled.notes.rare or further.notes.rare,
     )

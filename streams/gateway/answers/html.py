@@ -275,15 +275,13 @@ class AnswerSection:
 def _values(chosen: Chosen, shown: list[Evidence]) -> dict[str, Any]:
     """Return the values of what was chosen, and number its statement if it is a new one."""
     is_new_page = all(each.page_id != chosen.evidence.page_id for each in shown)
-    begins_page = bool(shown) and is_new_page
     if chosen.evidence not in shown:
         shown.append(chosen.evidence)
     number, whole = shown.index(chosen.evidence) + 1, chosen.evidence.text.strip()
     return {
         "chosen": chosen,
         "number": number,
-        "begins_page": begins_page,
-        "names_host": is_new_page,
+        "is_new_page": is_new_page,
         "begins_inside": chosen.form == "span" and not whole.startswith(chosen.text),
         "ends_inside": chosen.form == "span" and not whole.endswith(chosen.text),
     }

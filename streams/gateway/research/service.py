@@ -36,13 +36,12 @@ class ResearchService:
         """Return a research that has not begun. It reads the pages that the client may see, and spends its budgets."""
         model = _Model(self.answers.requests, charge.visible.audiences) if self.answers else None
         budget = _Budget(self.guard, charge, self.answers, person)
-        reads = IndexReads(self.context, self.search, self.content, charge.visible, lambda: note_partial())
-        clock = asyncio.get_running_loop().time
-        made = Researcher(question, reads, model, bounds, budget, parameters(), clock)
 
         def note_partial() -> None:
             made.research.is_partial = True
 
+        reads = IndexReads(self.context, self.search, self.content, charge.visible, note_partial)
+        made = Researcher(question, reads, model, bounds, budget, parameters(), asyncio.get_running_loop().time)
         return made
 
 

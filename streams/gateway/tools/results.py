@@ -125,11 +125,9 @@ class AnswerResult(_Result):
     partial: bool = Field(False, description="A part of the search failed: ask again, and there may be an answer.")
 
 
-class PartSource(BaseModel):
+class PartSource(Quotation):
     """A statement for a part of a question, and its page."""
 
-    text: str = Field(description="Untrusted text of the page, word for word.")
-    context: list[str] = Field(default_factory=list, description="The headings and sentences above it that it needs.")
     url: str
     title: str
 
@@ -291,15 +289,7 @@ def _source(page: Any, texts: list[tuple[str, Any]]) -> Source:
         id=str(page["page_id"]),
         url=page["url"],
         title=page["title"],
-        statements=[]
-        if kept
-        else [
-            Quotation(
-                text=text[:MAX_STATEMENT_CHARS], context=[line[:MAX_STATEMENT_CHARS] for line in context[-MAX_CONTEXT:]]
-            )
-            for text, context in texts
-            if text
-        ],
+        statements=[] if kept else [Quotation(**_limited(text, context)) for text, context in texts if text],
         lacks=list(page.get("lacks", ())),
         nearest=page.get("nearest") or False,
         published=page.get("published", ""),
@@ -307,6 +297,14 @@ def _source(page: Any, texts: list[tuple[str, Any]]) -> Source:
         page_id=str(page["page_id"]),
         kept_from_models=kept,
     )
+
+
+def _limited(text: str, context: Any) -> dict[str, Any]:
+    """Return a statement and what stands above it, as much of both as a tool gives."""
+    return {
+        "text": text[:MAX_STATEMENT_CHARS],
+        "context": [line[:MAX_STATEMENT_CHARS] for line in context[-MAX_CONTEXT:]],
+    }
 
 
 def to_research_result(question: str, found: Any) -> ResearchResult:
@@ -327,10 +325,7 @@ def _to_part(part: Any) -> PartResult:
     allowed = [each for each in part["statements"] if not each["kept_from_models"]]
     statements = [
         PartSource(
-            text=each["text"][:MAX_STATEMENT_CHARS],
-            context=[line[:MAX_STATEMENT_CHARS] for line in each["context"][-MAX_CONTEXT:]],
-            url=each["statement"]["url"],
-            title=each["statement"]["title"],
+            **_limited(each["text"], each["context"]), url=each["statement"]["url"], title=each["statement"]["title"]
         )
         for each in allowed
     ]

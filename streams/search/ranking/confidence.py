@@ -170,13 +170,17 @@ def find_far(context: RankingContext, pages: Sequence[PageHits]) -> frozenset[UU
     }
     scores = {page: Confidence(near.get(page, 0.0), share) for page, share in shares.items()}
     least = max(each.score for each in scores.values()) - MAX_LAG
-    far = takewhile(
+    return last_ones(
+        pages,
         lambda page: (
             scores[page.page_id].certain_score < least and not context.asked_in.excludes(page.hits[0].payload.language)
         ),
-        reversed(pages),
     )
-    return frozenset(page.page_id for page in far)
+
+
+def last_ones(pages: Sequence[PageHits], is_one: Callable[[PageHits], bool]) -> frozenset[UUID]:
+    """Return the pages of this kind behind which there is no other page."""
+    return frozenset(page.page_id for page in takewhile(is_one, reversed(pages)))
 
 
 def _first_of_pages(hits: Iterable[Hit]) -> dict[str, Hit]:
